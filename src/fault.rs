@@ -1,0 +1,184 @@
+//! What a person is told when a request cannot be met: what, where, why, and how to mend it.
+
+use std::fmt;
+
+/// One thing that is wrong, said so that the person who meets it can act on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// What is wrong, in their words and with their numbers.
+    pub what: String,
+    /// Where it is, where there is a place to point at.
+    pub place: Option<Place>,
+    /// Why it is wrong; empty where `what` says it all.
+    pub why: String,
+    /// What to try; empty where nothing can be tried.
+    pub remedy: String,
+}
+
+/// A place in something that was given: a file, a line of it, or a flag.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Place {
+    /// The file as the person named it, or the flag (`--steps`).
+    pub source: String,
+    /// Line and column, both from 1.
+    pub line_column: Option<(usize, usize)>,
+    /// The path inside the file (`projections.w_q`, `all.npz, array w_q`), where there is one.
+    pub path: String,
+    /// The text of the line, to be shown with a caret under the column.
+    pub text: Option<String>,
+}
+
+impl Fault {
+    /// A fault with its reason and its remedy, so far without a place.
+    pub fn new(what: impl Into<String>, why: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { what: what.into(), place: None, why: why.into(), remedy: remedy.into() }
+    }
+
+    /// The same fault, at a place.
+    #[must_use]
+    pub fn at(mut self, place: Place) -> Self {
+        self.place = Some(place);
+        self
+    }
+
+    /// The same fault, at a file or a flag as a whole; keeps a place that is already known.
+    #[must_use]
+    pub fn in_source(mut self, source: impl Into<String>) -> Self {
+        if self.place.is_none() {
+            self.place = Some(Place { source: source.into(), ..Place::default() });
+        }
+        self
+    }
+}
+
+/// Everything that is wrong with one request; never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Faults(pub Vec<Fault>);
+
+/// The outcome of anything that a person's input can make impossible.
+pub type Outcome<T> = Result<T, Faults>;
+
+impl From<Fault> for Faults {
+    fn from(fault: Fault) -> Self {
+        Self(vec![fault])
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, fault) in self.0.iter().enumerate() {
+            if index > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{fault}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Faults {}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "error: {}", visible(&self.what))?;
+        if let Some(place) = &self.place {
+            place.fmt(f)?;
+        }
+        for (word, text) in [("why", &self.why), ("try", &self.remedy)] {
+            if !text.is_empty() {
+                writeln!(f, "  {word}: {}", visible(text))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "  --> {}", visible(&self.source))?;
+        if let Some((line, column)) = self.line_column {
+            write!(f, ":{line}:{column}")?;
+        }
+        if !self.path.is_empty() {
+            write!(f, " ({})", visible(&self.path))?;
+        }
+        writeln!(f)?;
+        if let (Some((line, column)), Some(text)) = (self.line_column, &self.text) {
+            let number = line.to_string();
+            let gutter = " ".repeat(number.len());
+            // A line of a large matrix can be megabytes long: a window around the column is enough.
+            let from = column.saturating_sub(60);
+            let window: String = text.chars().skip(from).take(100).collect();
+            let before: String = text.chars().skip(from).take(column.saturating_sub(1 + from)).collect();
+            let indent = " ".repeat(unicode_width::UnicodeWidthStr::width(visible(&before).as_str()));
+            writeln!(f, " {gutter} |\n {number} | {}\n {gutter} | {indent}^", visible(&window))?;
+        }
+        Ok(())
+    }
+}
+
+/// Text from a file or a command line, safe for a terminal: control characters are shown, not obeyed.
+///
+/// A tab becomes a blank; characters that reorder or hide text (bidirectional overrides, zero-width
+/// spaces; not the joiner that emoji are made with) are shown as `\u{…}` too.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\t' => shown.push(' '),
+            '\n' => shown.push_str("\\n"),
+            '\r' => shown.push_str("\\r"),
+            '\u{1b}' => shown.push_str("\\e"),
+            c if c.is_control()
+                || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+                    | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{61c}') =>
+            {
+                shown.push_str(&format!("\\u{{{:x}}}", c as u32));
+            }
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// The known word nearest to `word`, where one is near enough to be what was meant.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(&word.to_lowercase(), &candidate.to_lowercase()), candidate))
+        .filter(|(score, _)| *score > 0.78)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_says_what_where_why_and_what_to_try() {
+        let fault = Fault::new("w_v is 1 × 2, but X · W_V needs 3 × 2", "rows: d_model", "give w_v 3 rows")
+            .at(Place {
+                source: "causal.yaml".into(),
+                line_column: Some((7, 8)),
+                path: String::new(),
+                text: Some("  w_v: [[1, 2]]".into()),
+            });
+        assert_eq!(
+            fault.to_string(),
+            "error: w_v is 1 × 2, but X · W_V needs 3 × 2\n  --> causal.yaml:7:8\n   |\n 7 |   w_v: [[1, 2]]\n   \
+             |        ^\n  why: rows: d_model\n  try: give w_v 3 rows\n"
+        );
+    }
+
+    #[test]
+    fn control_characters_are_shown_and_never_obeyed() {
+        assert_eq!(visible("a\u{1b}[2Jb\u{7}\u{202e}"), "a\\e[2Jb\\u{7}\\u{202e}");
+    }
+
+    #[test]
+    fn a_typo_finds_the_word_that_was_meant() {
+        assert_eq!(nearest("num_head", ["d_model", "num_heads", "scale"]), Some("num_heads"));
+        assert_eq!(nearest("zzz", ["d_model", "num_heads"]), None);
+    }
+}

@@ -1,0 +1,30 @@
+//! `mha` lets a person see every number in multi-head attention.
+//!
+//! ```text
+//! lesson file ──> load ──> Problem (a plan: named steps, each an Op; and its inputs)
+//!                             └──> run ──> Trace (the same steps, with values) ──> View
+//! ```
+//!
+//! Read [`plan::attention`] first: it is the paper's algebra, one line a step. Arrows between the rooms
+//! run downwards only:
+//!
+//! - [`cli`]: what was typed; one short file a verb
+//! - [`views`]: a trace in, one format out
+//! - [`lesson`]: a lesson file in, a [`lesson::Problem`] out
+//! - [`trace`]: running a plan and keeping what was asked for
+//! - [`plan`]: steps, the attention builder, rewrites (variants)
+//! - [`ops`]: one operation a file: compute, formula, explanation, cost
+//! - [`arrays`], [`params`], [`fault`]: files of numbers, counting, and what to say when something is wrong
+//!
+//! Conventions: row vectors, a token is a row; `X · W + b`; head *i* owns the contiguous column block *i*.
+//! Code counts from 0, people from 1.
+
+pub mod arrays;
+pub mod cli;
+pub mod fault;
+pub mod lesson;
+pub mod ops;
+pub mod params;
+pub mod plan;
+pub mod trace;
+pub mod views;

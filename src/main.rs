@@ -1,0 +1,3 @@
+//! `mha`: arguments in, exit status out.
+
+fn main() {}
