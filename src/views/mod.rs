@@ -1,1 +1,5 @@
-//! (to come)
+//! A trace in, one format out. A view computes nothing about attention.
+
+pub mod grid;
+pub mod number;
+pub mod page;

@@ -1,0 +1,94 @@
+//! Flags that every verb has, and what follows from them and from the surroundings.
+
+use std::env;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::views::page::{Layout, Page};
+
+/// Flags that every verb has.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Page")]
+pub struct Common {
+    /// Write to FILE instead of standard output, whole or not at all
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Let --output replace a file that exists
+    #[arg(long, requires = "output")]
+    pub force: bool,
+    /// Digits after the decimal point
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(0..=17))]
+    pub precision: u8,
+    /// When to use colour (NO_COLOR and TERM=dumb are heeded)
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: When,
+    /// Columns to fit the page into [default: the terminal's width, 80 elsewhere]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..=10_000))]
+    pub width: Option<u16>,
+    /// Draw with ASCII characters only
+    #[arg(long)]
+    pub ascii: bool,
+    /// Language of lesson texts: en or zh [default: from the locale]
+    #[arg(long, value_name = "LANG")]
+    pub lang: Option<Lang>,
+    /// Say less
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say more
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// On a terminal.
+    Auto,
+    /// Also into a file or a pipe.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+/// Languages of lesson texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Lang {
+    /// English
+    En,
+    /// Simplified Chinese
+    Zh,
+}
+
+/// Columns of a page that is not shown on a terminal.
+const WIDTH_ELSEWHERE: usize = 80;
+
+impl Common {
+    /// The page to set text on.
+    pub fn page(&self, layout: Layout) -> Page {
+        let terminal = || match (&self.output, terminal_size::terminal_size()) {
+            (None, Some((columns, _))) if std::io::stdout().is_terminal() && columns.0 > 0 => Some(columns.0),
+            _ => None,
+        };
+        let width = self.width.or_else(terminal).map_or(WIDTH_ELSEWHERE, usize::from);
+        Page { width: width.max(20), digits: usize::from(self.precision), ascii: self.ascii, layout }
+    }
+
+    /// Whether to colour: the flag first, then `NO_COLOR`, `CLICOLOR_FORCE`, `TERM=dumb`, and the terminal.
+    pub fn colour(&self) -> bool {
+        let set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+        match self.color {
+            When::Always => true,
+            When::Never => false,
+            When::Auto if set("NO_COLOR") => false,
+            When::Auto
+                if set("CLICOLOR_FORCE") && env::var_os("CLICOLOR_FORCE").is_some_and(|v| v != "0") =>
+            {
+                true
+            }
+            When::Auto if env::var_os("TERM").is_some_and(|term| term == "dumb") => false,
+            When::Auto => self.output.is_none() && std::io::stdout().is_terminal(),
+        }
+    }
+}

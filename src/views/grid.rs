@@ -1,0 +1,227 @@
+//! One table on a page: fits the width by panels of columns, or by leaving out the middle, and says which.
+
+use comfy_table::presets::{ASCII_FULL_CONDENSED, UTF8_FULL_CONDENSED};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
+
+use super::page::{Page, shorten, width};
+use crate::fault::visible;
+
+/// A table of short texts with named rows and columns, ready to be set on a page.
+#[derive(Debug, Clone, Default)]
+pub struct Grid {
+    /// Stands above the row names; usually empty.
+    pub corner: String,
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// Names of the rows.
+    pub rows: Vec<String>,
+    /// Texts, row by row; may hold colour, must hold no other control characters.
+    pub cells: Vec<Vec<String>>,
+    /// Whether the columns are texts (set left) or numbers (set right).
+    pub text: bool,
+}
+
+/// Widest that a row or column name may be before it is shortened.
+const LABEL_ROOM: usize = 24;
+/// A table that would need more panels than this loses its middle columns instead.
+const MOST_PANELS: usize = 4;
+/// A table with more rows than this loses its middle rows.
+const MOST_ROWS: usize = 48;
+/// How many rows stand before and after the gap.
+const ROWS_BESIDE_GAP: usize = 8;
+
+impl Grid {
+    /// The table as text, every line within the page's width where the width allows one column at all.
+    ///
+    /// Ends with a line break. Names come from files: control characters in them are shown, not sent.
+    pub fn render(&self, page: &Page) -> String {
+        let rows = shown(self.rows.len(), MOST_ROWS, ROWS_BESIDE_GAP);
+        let names: Vec<String> = self.rows.iter().map(|name| self.label(name, page)).collect();
+        let heads: Vec<String> = self.columns.iter().map(|name| self.label(name, page)).collect();
+        let stub = rows.kept().map(|r| width(&names[r])).chain([width(&self.corner), 1]).max().unwrap_or(1);
+        let widths: Vec<usize> = (0..heads.len())
+            .map(|c| {
+                let at = |r: usize| self.cells.get(r).and_then(|row| row.get(c));
+                let cell = |r: usize| at(r).map_or(0, |text| bare_width(&page.letters(text)));
+                rows.kept().map(cell).chain([width(&heads[c])]).max().unwrap_or(1)
+            })
+            .collect();
+        // "│ name ┆ cell ┆ cell │": two borders, a blank on both sides of everything, a line between.
+        let room = page.width.saturating_sub(stub + 4);
+        let panels = panels(&widths, room);
+        let mut text = String::new();
+        if panels.len() <= MOST_PANELS {
+            for panel in &panels {
+                if panels.len() > 1 {
+                    let caption = format!("columns {}–{} of {}", panel.start + 1, panel.end, widths.len());
+                    text.push_str(&page.letters(&caption));
+                    text.push('\n');
+                }
+                let columns = Shown { head: panel.clone(), tail: 0..0 };
+                text.push_str(&self.table(&names, &heads, &rows, &columns, page));
+            }
+        } else {
+            let widest = widths.iter().copied().max().unwrap_or(1).max(1);
+            let beside_gap = ((room.saturating_sub(4)) / (widest + 3) / 2).max(1);
+            let columns = shown(widths.len(), 2 * beside_gap, beside_gap);
+            text.push_str(&self.table(&names, &heads, &rows, &columns, page));
+            let note = format!(
+                "{} of {} columns left out (…); --format csv or npz has them all",
+                columns.left_out(),
+                widths.len()
+            );
+            text.push_str(&page.paragraph(&note, 0));
+        }
+        if rows.left_out() > 0 {
+            let note = format!("{} of {} rows left out (⋮)", rows.left_out(), self.rows.len());
+            text.push_str(&page.paragraph(&note, 0));
+        }
+        text
+    }
+
+    fn label(&self, name: &str, page: &Page) -> String {
+        page.letters(&shorten(&visible(name), LABEL_ROOM))
+    }
+
+    fn table(
+        &self,
+        names: &[String],
+        heads: &[String],
+        rows: &Shown,
+        columns: &Shown,
+        page: &Page,
+    ) -> String {
+        let mut table = Table::new();
+        table.load_style(if page.ascii { ASCII_FULL_CONDENSED } else { UTF8_FULL_CONDENSED });
+        table.set_content_arrangement(ContentArrangement::Disabled);
+        table.force_no_tty();
+        let side = if self.text { CellAlignment::Left } else { CellAlignment::Right };
+        let cell = |text: &str| Cell::new(text).set_alignment(side);
+        let gap = page.letters("…");
+        let line = |first: Cell, at: &dyn Fn(usize) -> String| {
+            let mut line = vec![first];
+            line.extend(columns.head.clone().map(|c| cell(&at(c))));
+            if columns.left_out() > 0 {
+                line.push(cell(&gap));
+            }
+            line.extend(columns.tail.clone().map(|c| cell(&at(c))));
+            line
+        };
+        table.set_header(line(Cell::new(&self.corner), &|c| heads[c].clone()));
+        let body = |r: usize| {
+            let at = |c: usize| self.cells.get(r).and_then(|row| row.get(c)).cloned().unwrap_or_default();
+            line(Cell::new(&names[r]), &|c| page.letters(&at(c)))
+        };
+        for r in rows.head.clone() {
+            table.add_row(body(r));
+        }
+        if rows.left_out() > 0 {
+            let dots = page.letters("⋮");
+            table.add_row(line(Cell::new(&dots), &|_| dots.clone()));
+        }
+        for r in rows.tail.clone() {
+            table.add_row(body(r));
+        }
+        let mut text = table.to_string();
+        text.push('\n');
+        text
+    }
+}
+
+/// Which of a run of rows or columns are shown: a head and a tail.
+struct Shown {
+    head: std::ops::Range<usize>,
+    tail: std::ops::Range<usize>,
+}
+
+impl Shown {
+    fn kept(&self) -> impl Iterator<Item = usize> + '_ {
+        self.head.clone().chain(self.tail.clone())
+    }
+
+    fn left_out(&self) -> usize {
+        if self.tail.is_empty() { 0 } else { self.tail.start - self.head.end }
+    }
+}
+
+fn shown(count: usize, most: usize, beside_gap: usize) -> Shown {
+    if count <= most.max(2 * beside_gap) {
+        return Shown { head: 0..count, tail: 0..0 };
+    }
+    Shown { head: 0..beside_gap, tail: count - beside_gap..count }
+}
+
+/// Cuts the columns into runs that fit the room; a column wider than the room has a panel to itself.
+fn panels(widths: &[usize], room: usize) -> Vec<std::ops::Range<usize>> {
+    let mut panels = Vec::new();
+    let mut start = 0;
+    let mut taken = 0;
+    for (column, width) in widths.iter().enumerate() {
+        if column > start && taken + width + 3 > room {
+            panels.push(start..column);
+            start = column;
+            taken = 0;
+        }
+        taken += width + 3;
+    }
+    panels.push(start..widths.len());
+    panels
+}
+
+/// Columns that a cell takes once its colour is taken off.
+fn bare_width(text: &str) -> usize {
+    let mut bare = String::with_capacity(text.len());
+    let mut inside = false;
+    for c in text.chars() {
+        match (inside, c) {
+            (false, '\u{1b}') => inside = true,
+            (false, c) => bare.push(c),
+            (true, 'm') => inside = false,
+            (true, _) => {}
+        }
+    }
+    width(&bare)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counting(rows: usize, columns: usize) -> Grid {
+        Grid {
+            columns: (1..=columns).map(|c| c.to_string()).collect(),
+            rows: (1..=rows).map(|r| r.to_string()).collect(),
+            cells: (0..rows).map(|r| (0..columns).map(|c| format!("{}.{c:04}", r % 10)).collect()).collect(),
+            ..Grid::default()
+        }
+    }
+
+    #[test]
+    fn labels_of_any_script_keep_the_columns_straight() {
+        let grid = Grid {
+            columns: ["猫", "👩‍🔬", "é", "a\u{1b}[2Jb"].map(String::from).to_vec(),
+            rows: ["注意", "x"].map(String::from).to_vec(),
+            cells: vec![vec!["1.0".into(); 4], vec!["2.0".into(); 4]],
+            ..Grid::default()
+        };
+        let text = grid.render(&Page::default());
+        let widths: Vec<usize> = text.lines().map(width).collect();
+        assert!(widths.iter().all(|w| *w == widths[0]), "{text}");
+        assert!(text.contains("a\\e[2Jb") && !text.contains('\u{1b}'), "{text}");
+    }
+
+    #[test]
+    fn a_wide_matrix_is_split_into_panels_and_a_very_wide_one_loses_its_middle() {
+        for (columns, telling) in [(20, "columns 1–7 of 20"), (512, "columns left out")] {
+            let text = counting(3, columns).render(&Page { width: 70, ..Page::default() });
+            assert!(text.contains(telling), "{text}");
+            assert!(text.lines().all(|line| width(line) <= 70), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_long_matrix_says_how_many_rows_it_left_out() {
+        let text = counting(500, 2).render(&Page::default());
+        assert!(text.contains("484 of 500 rows left out"), "{text}");
+    }
+}

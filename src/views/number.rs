@@ -1,0 +1,86 @@
+//! How numbers are written for people. JSON and npz never round; pages do.
+
+/// A number with `digits` after the point; never `-0`, and never a bare zero for what is only small.
+///
+/// A hidden score is `−∞`. What rounds to zero but is not is written `4e-9`; what has more than nine digits before
+/// the point is written `1.2346e12`.
+pub fn number(value: f64, digits: usize) -> String {
+    if value.is_nan() {
+        return "NaN".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "∞" } else { "−∞" }.to_owned();
+    }
+    if value == 0.0 {
+        return format!("{:.digits$}", 0.0);
+    }
+    if value.abs() >= 1e9 {
+        return format!("{value:.digits$e}");
+    }
+    let fixed = format!("{value:.digits$}");
+    let rounds_to_zero = fixed.bytes().all(|b| matches!(b, b'0' | b'.' | b'-'));
+    if rounds_to_zero { format!("{value:.0e}") } else { fixed }
+}
+
+/// The digits that a whole table needs: none where every number is whole, else those asked for.
+pub fn digits_for<'a>(values: impl IntoIterator<Item = &'a f64>, digits: usize) -> usize {
+    let all_whole = values.into_iter().all(|v| !v.is_finite() || (v.fract() == 0.0 && v.abs() < 1e9));
+    if all_whole { 0 } else { digits }
+}
+
+/// A whole number with its thousands set apart: 1050624 → 1,050,624.
+pub fn grouped(count: u128) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Bytes, exactly and in one unit of 1024: `524288 bytes (512 KiB)`.
+pub fn bytes(count: u128) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if count < 1024 {
+        return format!("{count} bytes");
+    }
+    let mut size = count as f64 / 1024.0;
+    let mut unit = 0;
+    while size >= 1024.0 && unit + 1 < UNITS.len() {
+        size /= 1024.0;
+        unit += 1;
+    }
+    let size = if size.fract() == 0.0 { format!("{size:.0}") } else { format!("{size:.2}") };
+    format!("{} bytes ({size} {})", grouped(count), UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn minus_zero_is_zero_and_small_is_not() {
+        assert_eq!(number(-0.0, 4), "0.0000");
+        assert_eq!(number(-0.00001, 4), "-1e-5");
+        assert_eq!(number(0.70710678, 4), "0.7071");
+        assert_eq!(number(f64::NEG_INFINITY, 4), "−∞");
+        assert_eq!(number(12345678901.0, 2), "1.23e10");
+    }
+
+    #[test]
+    fn whole_numbers_need_no_decimals() {
+        assert_eq!(digits_for(&[1.0, 0.0, f64::NEG_INFINITY], 4), 0);
+        assert_eq!(digits_for(&[1.0, 0.5], 4), 4);
+    }
+
+    #[test]
+    fn counts_are_grouped_and_bytes_keep_their_unit() {
+        assert_eq!(grouped(1050624), "1,050,624");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(bytes(524288), "524,288 bytes (512 KiB)");
+        assert_eq!(bytes(1000), "1000 bytes");
+    }
+}

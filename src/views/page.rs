@@ -1,0 +1,176 @@
+//! How a page is set: width, digits, alphabet. Decided once at the edge and handed in.
+
+/// The look of a page of text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    /// Columns that a line may take.
+    pub width: usize,
+    /// Digits after the decimal point.
+    pub digits: usize,
+    /// Letters and lines of ASCII only.
+    pub ascii: bool,
+    /// Whether tokens are rows or columns.
+    pub layout: Layout,
+}
+
+/// Which way round matrices are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Layout {
+    /// A token is a row: X · W, Q · Kᵀ, softmax along each row.
+    #[default]
+    Rows,
+    /// A token is a column: W · X, Kᵀ · Q, softmax down each column. The same numbers, transposed.
+    Columns,
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Self { width: 80, digits: 4, ascii: false, layout: Layout::Rows }
+    }
+}
+
+impl Page {
+    /// The text in this page's alphabet.
+    pub fn letters(&self, text: &str) -> String {
+        if self.ascii { ascii(text) } else { text.to_owned() }
+    }
+
+    /// A paragraph broken at blanks to the page's width, each line indented by `indent` blanks.
+    ///
+    /// Ends with a line break, unless there is no text.
+    pub fn paragraph(&self, text: &str, indent: usize) -> String {
+        let text = self.letters(text);
+        let room = self.width.saturating_sub(indent).max(20);
+        let mut lines = String::new();
+        let mut line = String::new();
+        for word in text.split_whitespace() {
+            if !line.is_empty() && width(&line) + 1 + width(word) > room {
+                push_line(&mut lines, indent, &line);
+                line.clear();
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        if !line.is_empty() {
+            push_line(&mut lines, indent, &line);
+        }
+        lines
+    }
+}
+
+fn push_line(lines: &mut String, indent: usize, line: &str) {
+    lines.push_str(&" ".repeat(indent));
+    lines.push_str(line);
+    lines.push('\n');
+}
+
+/// Columns that a text takes in a terminal: CJK and emoji are two wide, combining marks none.
+pub fn width(text: &str) -> usize {
+    unicode_width::UnicodeWidthStr::width(text)
+}
+
+/// A label cut to `room` columns, between grapheme clusters, with `…` where something is missing.
+pub fn shorten(label: &str, room: usize) -> String {
+    use unicode_segmentation::UnicodeSegmentation;
+    if width(label) <= room {
+        return label.to_owned();
+    }
+    let mut short = String::new();
+    for cluster in label.graphemes(true) {
+        if width(&short) + width(cluster) + 1 > room {
+            break;
+        }
+        short.push_str(cluster);
+    }
+    short + "…"
+}
+
+/// The text with every mathematical sign spelled in ASCII; other letters stay `?`-free by falling back to `\u{…}`.
+pub fn ascii(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if c.is_ascii() => plain.push(c), // escape codes of colour among them
+            '×' => plain.push('x'),
+            '·' => plain.push('*'),
+            '√' => plain.push_str("sqrt "),
+            'ᵀ' => plain.push_str("^T"),
+            '→' => plain.push_str("->"),
+            '←' => plain.push_str("<-"),
+            '≤' => plain.push_str("<="),
+            '≥' => plain.push_str(">="),
+            '≠' => plain.push_str("!="),
+            '≈' => plain.push_str("~="),
+            '=' => plain.push('='),
+            '−' | '–' | '—' => plain.push('-'),
+            '∞' => plain.push_str("inf"),
+            '…' => plain.push_str("..."),
+            '⋮' => plain.push(':'),
+            'Σ' => plain.push_str("sum"),
+            'Δ' => plain.push_str("delta "),
+            'ℓ' => plain.push('l'),
+            'α' => plain.push_str("alpha"),
+            'θ' => plain.push_str("theta"),
+            'ε' => plain.push_str("eps"),
+            '±' => plain.push_str("+-"),
+            '½' => plain.push_str("1/2"),
+            '⌊' | '⌋' => plain.push_str("|"),
+            '⊙' => plain.push('*'),
+            '“' | '”' => plain.push('"'),
+            '‘' | '’' => plain.push('\''),
+            '‖' => plain.push_str("||"),
+            '⁻' => plain.push_str("^-"),
+            '²' => plain.push_str("^2"),
+            '✓' => plain.push_str("ok"),
+            '✗' => plain.push_str("no"),
+            '•' => plain.push('*'),
+            '█' | '▇' | '▆' | '▅' | '▄' | '▃' | '▂' | '▁' | '░' | '▒' | '▓' => {
+                plain.push('#')
+            }
+            '₀'..='₉' => plain.push(char::from(b'0' + (c as u32 - '₀' as u32) as u8)),
+            '₊' => plain.push('+'),
+            '₋' => plain.push('-'),
+            '┆' | '│' => plain.push('|'),
+            '─' => plain.push('-'),
+            c => plain.push_str(&format!("\\u{{{:x}}}", c as u32)),
+        }
+    }
+    plain
+}
+
+/// A count in subscript digits: 12 → ₁₂.
+pub fn subscript(number: usize) -> String {
+    number
+        .to_string()
+        .bytes()
+        .filter_map(|digit| char::from_u32('₀' as u32 + u32::from(digit - b'0')))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_formula_can_be_spelled_in_ascii() {
+        assert_eq!(ascii("S₁ = Q₁K₁ᵀ / √d_k · 3×2 → 3×3"), "S1 = Q1K1^T / sqrt d_k * 3x2 -> 3x3");
+    }
+
+    #[test]
+    fn a_label_is_cut_between_clusters_and_keeps_its_columns() {
+        assert_eq!(shorten("注意力机制", 7), "注意力…");
+        assert_eq!(shorten("👩‍🔬👩‍🔬👩‍🔬", 5), "👩‍🔬👩‍🔬…");
+        assert_eq!(shorten("cat", 3), "cat");
+    }
+
+    #[test]
+    fn a_paragraph_breaks_at_blanks() {
+        let page = Page { width: 24, ..Page::default() };
+        assert_eq!(
+            page.paragraph("each row of weights sums to one", 4),
+            "    each row of weights\n    sums to one\n"
+        );
+    }
+}
