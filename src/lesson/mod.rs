@@ -87,3 +87,14 @@ pub enum Answer {
     /// By one of several choices (index from 0).
     Choice(Vec<String>, usize),
 }
+
+impl Problem {
+    /// The attention call with its numbers; matrices are shared, not copied.
+    pub fn call(&self) -> crate::plan::Call {
+        crate::plan::Call {
+            attention: self.attention.clone(),
+            batch: self.batch,
+            inputs: self.inputs.clone(),
+        }
+    }
+}

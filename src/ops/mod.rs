@@ -1,1 +1,136 @@
-//! (to come)
+//! One operation a file, and in it all there is to know about it: compute, formula, explanation, cost, words.
+//!
+//! A new operation is a new file that implements [`Operation`], and a line in the list of [`Op`] below.
+
+mod average;
+mod batched;
+mod bias;
+mod columns;
+mod concat;
+mod cost;
+mod expr;
+mod given;
+mod heads;
+mod mask;
+mod mix;
+mod online_softmax;
+mod project;
+mod real;
+mod rms_norm;
+mod rope;
+mod rows;
+mod scores;
+mod sink_weight;
+mod softcap;
+mod softmax;
+mod told;
+
+use nalgebra::DMatrix;
+
+pub use average::Average;
+pub use batched::Batched;
+pub use bias::{Alibi, Bias};
+pub use columns::Columns;
+pub use concat::Concat;
+pub use cost::Cost;
+pub use expr::{Expr, Function};
+pub use given::Given;
+pub use heads::{MergeHeads, SplitHeads};
+pub use mask::Mask;
+pub use mix::Mix;
+pub use online_softmax::{FinishSoftmax, OnlineSoftmax};
+pub use project::Project;
+pub use real::{Arithmetic, Real, View, product};
+pub use rms_norm::RmsNorm;
+pub use rope::Rope;
+pub use rows::Rows;
+pub use scores::Scores;
+pub use sink_weight::SinkWeight;
+pub use softcap::Softcap;
+pub use softmax::Softmax;
+pub use told::{Formula, Layout, Shape, Signs, Told, list, size};
+
+/// All there is to know about one operation.
+pub trait Operation {
+    /// The result's shape.
+    ///
+    /// # Errors
+    /// What does not fit, with both sizes.
+    fn shape(&self, inputs: &[Shape]) -> Result<Shape, String>;
+
+    /// The result. The inputs have the shapes that [`Operation::shape`] accepted.
+    fn compute<T: Real>(&self, inputs: &[View<'_, T>], arithmetic: Arithmetic) -> DMatrix<T>;
+
+    /// The formula, with sizes.
+    fn formula(&self, signs: &Signs) -> Formula;
+
+    /// The arithmetic behind one cell, given what the inputs hold.
+    fn explain(&self, row: usize, column: usize, inputs: &[View<'_, f64>]) -> Expr;
+
+    /// What it takes.
+    fn cost(&self, inputs: &[Shape]) -> Cost;
+
+    /// One line that says in words what happened.
+    fn tell(&self, told: &Told<'_>) -> String;
+}
+
+macro_rules! operations {
+    ($($name:ident),* $(,)?) => {
+        /// One operation of a plan.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Op {
+            $(#[doc = concat!("See [`", stringify!($name), "`].")] $name($name),)*
+        }
+
+        $(impl From<$name> for Op {
+            fn from(op: $name) -> Self {
+                Self::$name(op)
+            }
+        })*
+
+        impl Operation for Op {
+            fn shape(&self, inputs: &[Shape]) -> Result<Shape, String> {
+                match self { $(Self::$name(op) => op.shape(inputs)),* }
+            }
+
+            fn compute<T: Real>(&self, inputs: &[View<'_, T>], arithmetic: Arithmetic) -> DMatrix<T> {
+                match self { $(Self::$name(op) => op.compute(inputs, arithmetic)),* }
+            }
+
+            fn formula(&self, signs: &Signs) -> Formula {
+                match self { $(Self::$name(op) => op.formula(signs)),* }
+            }
+
+            fn explain(&self, row: usize, column: usize, inputs: &[View<'_, f64>]) -> Expr {
+                match self { $(Self::$name(op) => op.explain(row, column, inputs)),* }
+            }
+
+            fn cost(&self, inputs: &[Shape]) -> Cost {
+                match self { $(Self::$name(op) => op.cost(inputs)),* }
+            }
+
+            fn tell(&self, told: &Told<'_>) -> String {
+                match self { $(Self::$name(op) => op.tell(told)),* }
+            }
+        }
+    };
+}
+
+operations! {
+    Given, Project, Columns, Rows, RmsNorm, Rope, Scores, Softcap, Bias, Mask, Softmax, SinkWeight, Mix, Concat,
+    Average, SplitHeads, MergeHeads, Batched, OnlineSoftmax, FinishSoftmax,
+}
+
+/// Σₖ a[row, k] · b[k, column], as an expression over inputs `a` and `b`.
+fn dot(a: usize, row: usize, b: usize, column: usize, length: usize, b_transposed: bool) -> Expr {
+    let term = |k| {
+        let (r, c) = if b_transposed { (column, k) } else { (k, column) };
+        Expr::Product(vec![Expr::cell(a, row, k), Expr::cell(b, r, c)])
+    };
+    Expr::Sum((0..length).map(term).collect())
+}
+
+/// Refuses unless the two sizes are the same.
+fn equal(what: &str, left: usize, right: usize) -> Result<(), String> {
+    if left == right { Ok(()) } else { Err(format!("{what}: {left} and {right} should be the same")) }
+}

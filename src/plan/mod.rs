@@ -1,7 +1,181 @@
 //! A plan is data: named steps in order, each an operation on earlier steps.
 
+pub mod attention;
 pub mod id;
+pub mod masks;
+pub mod memory;
+pub mod names;
+pub mod rewrites;
 pub mod spec;
 
-pub use id::{Head, HeadStep, Name, Projection, Stack, StepId, TileStep};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use nalgebra::DMatrix;
+
+pub use id::{Head, HeadStep, Name, NotAStep, Projection, Stack, StepId, TileStep};
 pub use spec::Attention;
+
+use crate::fault::Fault;
+use crate::ops::{Cost, Formula, Layout, Op, Operation, Shape, Signs};
+
+/// What a problem brings along, by name.
+pub type Inputs = BTreeMap<StepId, Arc<DMatrix<f64>>>;
+
+/// One attention call with its numbers: what a plan is built from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// Sizes, scale, masks, positions.
+    pub attention: Attention,
+    /// How many sequences stand in the batch; `None` where the input had no batch axis.
+    pub batch: Option<usize>,
+    /// Embeddings (or q, k, v), projections, biases.
+    pub inputs: Inputs,
+}
+
+/// Named steps in order; every step's inputs come before it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Plan {
+    steps: Vec<Step>,
+    places: HashMap<StepId, usize>,
+}
+
+/// One step of a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// Its name.
+    pub id: StepId,
+    /// What it does.
+    pub op: Op,
+    /// What it does it to.
+    pub inputs: Vec<StepId>,
+    /// Rows and columns of its result.
+    pub shape: Shape,
+    /// What its rows and columns stand for.
+    pub axes: (Axis, Axis),
+    /// Something the operation cannot know about itself; usually empty.
+    pub note: String,
+}
+
+/// What the rows or the columns of a matrix stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Axis {
+    /// Tokens that ask.
+    Queries,
+    /// Tokens that answer.
+    Keys,
+    /// Keys of a tile, from this one on.
+    KeysFrom(usize),
+    /// Numbers of a token.
+    Features,
+    /// So many heads' queries, one above the other.
+    StackedQueries(usize),
+    /// So many heads' keys, one above the other.
+    StackedKeys(usize),
+    /// m, ℓ, o₁ … of the online softmax.
+    State,
+    /// A single line.
+    One,
+}
+
+impl Plan {
+    /// Adds a step at the end.
+    ///
+    /// # Errors
+    /// An input is not there, or its shape does not fit.
+    pub fn add(&mut self, id: StepId, op: impl Into<Op>, inputs: &[StepId]) -> Result<StepId, Fault> {
+        let op = op.into();
+        let mut shapes = Vec::with_capacity(inputs.len());
+        for input in inputs {
+            let step = self.get(*input).ok_or_else(|| {
+                Fault::new(
+                    format!("{id} needs {input}, which is not there"),
+                    "a step can only use what comes before it",
+                    format!("give {input}"),
+                )
+            })?;
+            shapes.push(step.shape);
+        }
+        let shape = op.shape(&shapes).map_err(|why| {
+            let given: Vec<String> =
+                inputs.iter().zip(&shapes).map(|(input, (r, c))| format!("{input} is {r} × {c}")).collect();
+            Fault::new(format!("{id} cannot be computed: {}", given.join(", ")), why, "make the sizes agree")
+        })?;
+        let axes = names::axes(id.name);
+        self.push(Step { id, op, inputs: inputs.to_vec(), shape, axes, note: String::new() });
+        Ok(id)
+    }
+
+    /// Adds a step that is complete; one of the same name is replaced where it stands.
+    pub fn push(&mut self, step: Step) {
+        match self.places.get(&step.id) {
+            Some(place) => self.steps[*place] = step,
+            None => {
+                self.places.insert(step.id, self.steps.len());
+                self.steps.push(step);
+            }
+        }
+    }
+
+    /// Says something about a step that its operation cannot know.
+    pub fn note(&mut self, id: StepId, note: impl Into<String>) {
+        if let Some(place) = self.places.get(&id) {
+            self.steps[*place].note = note.into();
+        }
+    }
+
+    /// Sets what a step's rows and columns stand for.
+    pub fn axes(&mut self, id: StepId, axes: (Axis, Axis)) {
+        if let Some(place) = self.places.get(&id) {
+            self.steps[*place].axes = axes;
+        }
+    }
+
+    /// All steps, in order.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The step of that name.
+    pub fn get(&self, id: StepId) -> Option<&Step> {
+        self.place(id).map(|place| &self.steps[place])
+    }
+
+    /// Where the step of that name stands.
+    pub fn place(&self, id: StepId) -> Option<usize> {
+        self.places.get(&id).copied()
+    }
+
+    /// The formula of a step, with its sizes.
+    pub fn formula(&self, step: &Step, layout: Layout) -> Formula {
+        step.op.formula(&Signs {
+            out: names::sign(step.id.name),
+            inputs: step.inputs.iter().map(|input| names::sign(input.name)).collect(),
+            out_shape: step.shape,
+            shapes: self.shapes(step),
+            layout,
+        })
+    }
+
+    /// The shapes of a step's inputs.
+    pub fn shapes(&self, step: &Step) -> Vec<Shape> {
+        step.inputs.iter().filter_map(|input| self.get(*input)).map(|input| input.shape).collect()
+    }
+
+    /// What a step takes.
+    pub fn cost_of(&self, step: &Step) -> Cost {
+        step.op.cost(&self.shapes(step))
+    }
+
+    /// What the whole plan takes, over all sequences.
+    pub fn cost(&self) -> Cost {
+        self.steps.iter().map(|step| self.cost_of(step)).sum()
+    }
+
+    /// Learned numbers: projections and biases.
+    pub fn parameters(&self) -> u128 {
+        let learned =
+            |step: &&Step| matches!(step.id.name, Name::W(_) | Name::B(_)) && step.inputs.is_empty();
+        self.steps.iter().filter(learned).map(|step| step.shape.0 as u128 * step.shape.1 as u128).sum()
+    }
+}

@@ -1,1 +1,60 @@
-//! (to come)
+//! Running a plan, and keeping what was asked for.
+
+mod run;
+
+use std::sync::Arc;
+
+use nalgebra::DMatrix;
+
+pub use run::{Keep, run, run_plan};
+
+use crate::ops::{Real, View};
+use crate::plan::{Plan, Step, StepId};
+
+/// A plan with a value for each step that was asked for.
+#[derive(Debug, Clone)]
+pub struct Trace<T: Real> {
+    plan: Arc<Plan>,
+    values: Vec<Option<Value<T>>>,
+}
+
+/// Where a step's numbers are.
+#[derive(Debug, Clone)]
+enum Value<T> {
+    /// Its own.
+    Own(Arc<DMatrix<T>>),
+    /// A block of another step's: a head's columns are not copied.
+    Block { of: usize, row: usize, column: usize },
+}
+
+impl<T: Real> Trace<T> {
+    /// The plan that was run.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The numbers of a step, where it is there and was asked for.
+    pub fn get(&self, id: StepId) -> Option<View<'_, T>> {
+        self.at(self.plan.place(id)?)
+    }
+
+    /// The steps that have values, in order.
+    pub fn steps(&self) -> impl Iterator<Item = (&Step, View<'_, T>)> {
+        self.plan.steps().iter().enumerate().filter_map(|(place, step)| Some((step, self.at(place)?)))
+    }
+
+    /// The numbers of a step's inputs, where all of them were kept.
+    pub fn inputs(&self, step: &Step) -> Option<Vec<View<'_, T>>> {
+        step.inputs.iter().map(|input| self.get(*input)).collect()
+    }
+
+    fn at(&self, place: usize) -> Option<View<'_, T>> {
+        match self.values[place].as_ref()? {
+            Value::Own(matrix) => Some(matrix.as_view()),
+            Value::Block { of, row, column } => match self.values[*of].as_ref()? {
+                Value::Own(matrix) => Some(matrix.view((*row, *column), self.plan.steps()[place].shape)),
+                Value::Block { .. } => None,
+            },
+        }
+    }
+}

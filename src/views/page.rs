@@ -1,5 +1,7 @@
 //! How a page is set: width, digits, alphabet. Decided once at the edge and handed in.
 
+pub use crate::ops::Layout;
+
 /// The look of a page of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
@@ -11,16 +13,6 @@ pub struct Page {
     pub ascii: bool,
     /// Whether tokens are rows or columns.
     pub layout: Layout,
-}
-
-/// Which way round matrices are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Layout {
-    /// A token is a row: X · W, Q · Kᵀ, softmax along each row.
-    #[default]
-    Rows,
-    /// A token is a column: W · X, Kᵀ · Q, softmax down each column. The same numbers, transposed.
-    Columns,
 }
 
 impl Default for Page {
@@ -122,6 +114,11 @@ pub fn ascii(text: &str) -> String {
             '‘' | '’' => plain.push('\''),
             '‖' => plain.push_str("||"),
             '⁻' => plain.push_str("^-"),
+            'ⁿ' => plain.push_str("^n"),
+            'ʳ' => plain.push_str("^r"),
+            'ᶜ' => plain.push_str("^c"),
+            'ᵇ' => plain.push_str("^b"),
+            'ᵐ' => plain.push_str("^m"),
             '²' => plain.push_str("^2"),
             '✓' => plain.push_str("ok"),
             '✗' => plain.push_str("no"),
@@ -131,22 +128,13 @@ pub fn ascii(text: &str) -> String {
             }
             '₀'..='₉' => plain.push(char::from(b'0' + (c as u32 - '₀' as u32) as u8)),
             '₊' => plain.push('+'),
-            '₋' => plain.push('-'),
+            '₋' => plain.push('.'),
             '┆' | '│' => plain.push('|'),
             '─' => plain.push('-'),
             c => plain.push_str(&format!("\\u{{{:x}}}", c as u32)),
         }
     }
     plain
-}
-
-/// A count in subscript digits: 12 → ₁₂.
-pub fn subscript(number: usize) -> String {
-    number
-        .to_string()
-        .bytes()
-        .filter_map(|digit| char::from_u32('₀' as u32 + u32::from(digit - b'0')))
-        .collect()
 }
 
 #[cfg(test)]

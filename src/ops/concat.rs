@@ -1,0 +1,82 @@
+//! Matrices side by side.
+
+use nalgebra::DMatrix;
+
+use super::{Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Shape, Signs, Told, View, equal};
+use crate::plan::Name;
+
+/// Its inputs side by side: n × a, n × b, … give n × (a + b + …).
+///
+/// Vaswani et al. 2017, §3.2.2: Concat(head₁, …, head_h); also the packing of [W_Q | W_K | W_V].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Concat;
+
+impl Operation for Concat {
+    fn shape(&self, inputs: &[Shape]) -> Result<Shape, String> {
+        let [first, rest @ ..] = inputs else {
+            return Err("there is nothing to lay side by side".to_owned());
+        };
+        for shape in rest {
+            equal("rows of what is laid side by side", first.0, shape.0)?;
+        }
+        Ok((first.0, inputs.iter().map(|shape| shape.1).sum()))
+    }
+
+    fn compute<T: Real>(&self, inputs: &[View<'_, T>], _: Arithmetic) -> DMatrix<T> {
+        let columns = inputs.iter().map(|input| input.ncols()).sum();
+        let mut whole = DMatrix::zeros(inputs.first().map_or(0, |input| input.nrows()), columns);
+        let mut from = 0;
+        for input in inputs {
+            whole.columns_mut(from, input.ncols()).copy_from(input);
+            from += input.ncols();
+        }
+        whole
+    }
+
+    fn formula(&self, signs: &Signs) -> Formula {
+        let (join, sizes) = match signs.layout {
+            Layout::Rows => (" | ", " | "),
+            Layout::Columns => (" ; ", " ; "),
+        };
+        let many = signs.inputs.len() > 4;
+        let parts = |all: Vec<String>| match all.as_slice() {
+            [first, second, .., last] if many => [first, second, "…", last].join(join),
+            _ => all.join(join),
+        };
+        let shapes: Vec<String> = signs.facing_inputs().into_iter().map(super::size).collect();
+        let shapes = if many { format!("{} of {}", shapes.len(), shapes[0]) } else { shapes.join(sizes) };
+        Formula {
+            equation: format!("{} = [{}]", signs.out, parts(signs.inputs.clone())),
+            sizes: format!("{shapes} → {}", super::size(signs.facing(signs.out_shape))),
+        }
+    }
+
+    fn explain(&self, row: usize, column: usize, inputs: &[View<'_, f64>]) -> Expr {
+        let mut from = 0;
+        for (input, view) in inputs.iter().enumerate() {
+            if column < from + view.ncols() {
+                return Expr::cell(input, row, column - from);
+            }
+            from += view.ncols();
+        }
+        Expr::Number(f64::NAN)
+    }
+
+    fn cost(&self, _: &[Shape]) -> Cost {
+        Cost::default()
+    }
+
+    fn tell(&self, told: &Told<'_>) -> String {
+        match (told.id.name, told.inputs.len()) {
+            (Name::Concat, 1) => "One head only: there is nothing to lay beside it.".to_owned(),
+            (Name::Concat, heads) => {
+                let way = match told.layout {
+                    Layout::Rows => "side by side",
+                    Layout::Columns => "one above the other",
+                };
+                format!("The {heads} heads' outputs {way}: nothing is mixed yet.")
+            }
+            _ => "Packed into one matrix, so that one product does for all.".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! What an operation takes, counted as a person would on paper.
+
+/// Elementary operations of one step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Cost {
+    /// Multiplications of two numbers.
+    pub multiplications: u128,
+    /// Additions and subtractions.
+    pub additions: u128,
+    /// e^x, tanh, sin, cos.
+    pub exponentials: u128,
+    /// Divisions and square roots.
+    pub divisions: u128,
+}
+
+impl Cost {
+    /// A product m × k · k × n: m·k·n multiplications, m·(k−1)·n additions.
+    pub fn product(m: usize, k: usize, n: usize) -> Self {
+        let [m, k, n] = [m, k, n].map(|size| size as u128);
+        Self { multiplications: m * k * n, additions: m * k.saturating_sub(1) * n, ..Self::default() }
+    }
+}
+
+impl std::ops::Add for Cost {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            multiplications: self.multiplications + other.multiplications,
+            additions: self.additions + other.additions,
+            exponentials: self.exponentials + other.exponentials,
+            divisions: self.divisions + other.divisions,
+        }
+    }
+}
+
+impl std::iter::Sum for Cost {
+    fn sum<I: Iterator<Item = Self>>(costs: I) -> Self {
+        costs.fold(Self::default(), |a, b| a + b)
+    }
+}

@@ -1,0 +1,58 @@
+//! −∞ where a query may not look.
+
+use std::sync::Arc;
+
+use nalgebra::DMatrix;
+
+use super::{Arithmetic, Cost, Expr, Formula, Operation, Real, Shape, Signs, Told, View, equal};
+
+/// Scores with hidden places at −∞, before the softmax (n_q × n_kv).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mask {
+    /// True = may attend.
+    pub allowed: Arc<DMatrix<bool>>,
+    /// What hides, in words: `causal, key padding`.
+    pub reasons: String,
+}
+
+impl Operation for Mask {
+    fn shape(&self, inputs: &[Shape]) -> Result<Shape, String> {
+        let [shape] = inputs else { return Err("a mask hides scores".to_owned()) };
+        equal("rows of the scores and of the mask", shape.0, self.allowed.nrows())?;
+        equal("columns of the scores and of the mask", shape.1, self.allowed.ncols())?;
+        Ok(*shape)
+    }
+
+    fn compute<T: Real>(&self, inputs: &[View<'_, T>], _: Arithmetic) -> DMatrix<T> {
+        let hidden = T::of(f64::NEG_INFINITY);
+        inputs[0].zip_map(&*self.allowed, |score, allowed| if allowed { score } else { hidden })
+    }
+
+    fn formula(&self, signs: &Signs) -> Formula {
+        let right = format!("{} where allowed, else −∞ ({})", signs.inputs[0], self.reasons);
+        signs.formula(right, "", &signs.facing_inputs())
+    }
+
+    fn explain(&self, row: usize, column: usize, _: &[View<'_, f64>]) -> Expr {
+        if self.allowed[(row, column)] { Expr::cell(0, row, column) } else { Expr::Number(f64::NEG_INFINITY) }
+    }
+
+    fn cost(&self, _: &[Shape]) -> Cost {
+        Cost::default()
+    }
+
+    fn tell(&self, told: &Told<'_>) -> String {
+        let hidden = self.allowed.iter().filter(|allowed| !**allowed).count();
+        let all = self.allowed.len();
+        let blind: Vec<&str> = (0..self.allowed.nrows())
+            .filter(|r| self.allowed.row(*r).iter().all(|allowed| !allowed))
+            .map(|r| told.rows.get(r).map_or("", String::as_str))
+            .collect();
+        let mut words =
+            format!("{hidden} of {all} places are hidden: −∞ before the softmax becomes exactly 0 after it.");
+        if !blind.is_empty() {
+            words.push_str(&format!(" Nothing is left for {}.", super::list(blind)));
+        }
+        words
+    }
+}

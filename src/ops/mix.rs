@@ -1,0 +1,48 @@
+//! Attention weights · V.
+
+use nalgebra::DMatrix;
+
+use super::{
+    Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Shape, Signs, Told, View, dot, equal, product,
+};
+
+/// Each query's blend of the values: inputs weights (n_q × n_kv), v (n_kv × d_v); gives n_q × d_v.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mix;
+
+impl Operation for Mix {
+    fn shape(&self, inputs: &[Shape]) -> Result<Shape, String> {
+        let [weights, v] = inputs else { return Err("a mix needs weights and values".to_owned()) };
+        equal("columns of the weights and rows of the values", weights.1, v.0)?;
+        Ok((weights.0, v.1))
+    }
+
+    fn compute<T: Real>(&self, inputs: &[View<'_, T>], arithmetic: Arithmetic) -> DMatrix<T> {
+        product(inputs[0], inputs[1], arithmetic)
+    }
+
+    fn formula(&self, signs: &Signs) -> Formula {
+        let [weights, v] = [&signs.inputs[0], &signs.inputs[1]];
+        let sizes = signs.facing_inputs();
+        match signs.layout {
+            Layout::Rows => signs.formula(format!("{weights}{v}"), " · ", &[sizes[0], sizes[1]]),
+            Layout::Columns => signs.formula(format!("{v}{weights}"), " · ", &[sizes[1], sizes[0]]),
+        }
+    }
+
+    fn explain(&self, row: usize, column: usize, inputs: &[View<'_, f64>]) -> Expr {
+        dot(0, row, 1, column, inputs[0].ncols(), false)
+    }
+
+    fn cost(&self, inputs: &[Shape]) -> Cost {
+        let [weights, v] = inputs else { return Cost::default() };
+        Cost::product(weights.0, weights.1, v.1)
+    }
+
+    fn tell(&self, told: &Told<'_>) -> String {
+        format!(
+            "What this head found: each {} is a blend of the values, in the proportions of its weights.",
+            told.line()
+        )
+    }
+}

@@ -1,0 +1,117 @@
+//! Q · Kᵀ · scale.
+
+use nalgebra::DMatrix;
+
+use super::{
+    Arithmetic, Cost, Expr, Formula, Function, Layout, Operation, Real, Shape, Signs, Told, View, dot, equal,
+    product,
+};
+use crate::plan::spec::Scale;
+
+/// How well each key answers each query: inputs q (n_q × d_k), k (n_kv × d_k); gives n_q × n_kv.
+///
+/// Vaswani et al. 2017, Eq. 1 up to the softmax. The sum is taken first, then scaled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scores {
+    /// What the products are multiplied by.
+    pub scale: Scale,
+    /// Width of a query, for 1/√d_k.
+    pub d_k: usize,
+}
+
+impl Scores {
+    /// The factor as a number.
+    pub fn factor(&self) -> f64 {
+        match self.scale {
+            Scale::RootOfDk => 1.0 / (self.d_k as f64).sqrt(),
+            Scale::Given(scale) => scale,
+        }
+    }
+}
+
+impl Operation for Scores {
+    fn shape(&self, inputs: &[Shape]) -> Result<Shape, String> {
+        let [q, k] = inputs else { return Err("scores need queries and keys".to_owned()) };
+        equal("columns of queries and of keys", q.1, k.1)?;
+        Ok((q.0, k.0))
+    }
+
+    fn compute<T: Real>(&self, inputs: &[View<'_, T>], arithmetic: Arithmetic) -> DMatrix<T> {
+        let factor = T::of(self.factor());
+        match arithmetic {
+            Arithmetic::Ordered => {
+                let mut scores = product(inputs[0], inputs[1].transpose().as_view(), arithmetic);
+                scores.apply(|score| *score *= factor);
+                scores
+            }
+            // Scaling the keys costs n_kv · d_k products in place of n_q · n_kv.
+            Arithmetic::Fast { .. } => {
+                let mut keys = inputs[1].transpose();
+                keys.apply(|key| *key *= factor);
+                product(inputs[0], keys.as_view(), arithmetic)
+            }
+        }
+    }
+
+    fn formula(&self, signs: &Signs) -> Formula {
+        let [q, k] = [&signs.inputs[0], &signs.inputs[1]];
+        let scale = match self.scale {
+            Scale::RootOfDk => " / √d_k".to_owned(),
+            Scale::Given(1.0) => String::new(),
+            Scale::Given(scale) => format!(" · {scale}"),
+        };
+        let [q_shape, k_shape] = [signs.shapes[0], signs.shapes[1]];
+        match signs.layout {
+            Layout::Rows => {
+                signs.formula(format!("{q}{k}ᵀ{scale}"), " · ", &[q_shape, (k_shape.1, k_shape.0)])
+            }
+            Layout::Columns => {
+                signs.formula(format!("{k}ᵀ{q}{scale}"), " · ", &[k_shape, (q_shape.1, q_shape.0)])
+            }
+        }
+    }
+
+    fn explain(&self, row: usize, column: usize, inputs: &[View<'_, f64>]) -> Expr {
+        let sum = dot(0, row, 1, column, inputs[0].ncols(), true);
+        match self.scale {
+            Scale::Given(scale) => Expr::Product(vec![sum, Expr::Number(scale)]),
+            Scale::RootOfDk => {
+                let root = Expr::Number(self.d_k as f64).apply(Function::Sqrt);
+                Expr::Product(vec![sum, Expr::Number(1.0).over(root)])
+            }
+        }
+    }
+
+    fn cost(&self, inputs: &[Shape]) -> Cost {
+        let [q, k] = inputs else { return Cost::default() };
+        let scaled = if self.scale == Scale::Given(1.0) { 0 } else { q.0 as u128 * k.0 as u128 };
+        Cost::product(q.0, q.1, k.0) + Cost { multiplications: scaled, ..Cost::default() }
+    }
+
+    fn tell(&self, told: &Told<'_>) -> String {
+        // Compared as printed: equal products may differ in the last bit.
+        let as_shown = |r: usize| told.value.row(r).iter().map(|v| told.number(*v)).collect::<Vec<_>>();
+        let flat = |r: usize| as_shown(r).windows(2).all(|pair| pair[0] == pair[1]);
+        let several = told.value.ncols() > 1;
+        let name = |names: &[String], at: usize| names.get(at).cloned().unwrap_or_default();
+        let mut words = match told.largest() {
+            Some((best, r, c)) => format!(
+                "Rows ask, columns answer: {} answers {} best, {}.",
+                name(told.columns, c),
+                name(told.rows, r),
+                told.number(best)
+            ),
+            None => "Rows ask, columns answer.".to_owned(),
+        };
+        if told.layout == Layout::Columns {
+            words = words.replace("Rows ask, columns answer", "Columns ask, rows answer");
+        }
+        if let Some(r) = (0..told.value.nrows()).find(|r| several && flat(*r)) {
+            words.push_str(&format!(
+                " {} scores every key the same: its softmax will have nothing to prefer.",
+                name(told.rows, r)
+            ));
+        }
+        words
+    }
+}

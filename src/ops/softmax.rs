@@ -1,0 +1,164 @@
+//! Scores into attention weights.
+
+use nalgebra::DMatrix;
+
+use super::{Arithmetic, Cost, Expr, Formula, Function, Layout, Operation, Real, Shape, Signs, Told, View};
+use crate::plan::spec::FullyMaskedRows;
+
+/// Turns each row of scores into attention weights, which sum to 1 (Vaswani et al. 2017, Eq. 1).
+///
+/// n_q × n_kv in, the same out; no unit. The row's largest score is subtracted first: the result is the same, and
+/// e^x cannot overflow. A score of −∞ becomes exactly 0. A sink takes its share of each row without a value row, so
+/// that the rest sums to less than 1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Softmax {
+    /// What a row that is all −∞ gives; the plan's builder has refused such rows under `Error`.
+    pub empty_rows: FullyMaskedRows,
+    /// One more logit in the denominator (attention sink, as in gpt-oss).
+    pub sink: Option<f64>,
+}
+
+/// Rows handled together: wide enough for any vector unit, small enough to stay in the first-level cache.
+const BLOCK: usize = 64;
+
+impl Softmax {
+    /// What each cell of an empty row becomes.
+    fn empty<T: Real>(&self, columns: usize) -> T {
+        match self.empty_rows {
+            FullyMaskedRows::Zeros => T::zero(),
+            FullyMaskedRows::Uniform => T::one() / T::of(columns as f64),
+            FullyMaskedRows::Nan | FullyMaskedRows::Error => T::of(f64::NAN),
+        }
+    }
+
+    /// e^(score − largest) in place, and each row's largest score and sum (the sink's share included), for the rows
+    /// of one block. Column by column: the rows of a block are independent of each other.
+    fn exponentials<T: Real>(&self, block: &mut DMatrix<T>, exp: impl Fn(&mut [T])) -> Vec<(T, T)> {
+        let sink = T::of(self.sink.unwrap_or(f64::NEG_INFINITY));
+        let mut largest = vec![sink; block.nrows()];
+        for column in block.column_iter() {
+            for (most, score) in largest.iter_mut().zip(column.iter()) {
+                *most = if *score > *most { *score } else { *most };
+            }
+        }
+        let mut sums: Vec<T> = match self.sink {
+            None => vec![T::zero(); block.nrows()],
+            Some(_) => largest.iter().map(|most| (sink - *most).exponential()).collect(),
+        };
+        for mut column in block.column_iter_mut() {
+            let column = column.as_mut_slice();
+            for (score, most) in column.iter_mut().zip(&largest) {
+                *score -= *most;
+            }
+            exp(column);
+            for (sum, weight) in sums.iter_mut().zip(column.iter()) {
+                *sum += *weight;
+            }
+        }
+        largest.into_iter().zip(sums).collect()
+    }
+}
+
+/// Each number of a run to e^x in the way the arithmetic asks for.
+pub(super) fn exponential_of<T: Real>(arithmetic: Arithmetic) -> impl Fn(&mut [T]) {
+    move |run| match arithmetic {
+        Arithmetic::Ordered => run.iter_mut().for_each(|x| *x = x.exponential()),
+        Arithmetic::Fast { .. } => T::exponentials(run),
+    }
+}
+
+impl Operation for Softmax {
+    fn shape(&self, inputs: &[Shape]) -> Result<Shape, String> {
+        inputs.first().copied().ok_or_else(|| "a softmax needs scores".to_owned())
+    }
+
+    fn compute<T: Real>(&self, inputs: &[View<'_, T>], arithmetic: Arithmetic) -> DMatrix<T> {
+        let scores = inputs[0];
+        let (rows, columns) = scores.shape();
+        let mut weights = DMatrix::zeros(rows, columns);
+        let nothing = T::of(f64::NEG_INFINITY);
+        for from in (0..rows).step_by(BLOCK) {
+            let height = BLOCK.min(rows - from);
+            let mut block = scores.rows(from, height).into_owned();
+            let totals = self.exponentials(&mut block, exponential_of(arithmetic));
+            for c in 0..columns {
+                let out = &mut weights.as_mut_slice()[c * rows + from..][..height];
+                for ((out, weight), (_, sum)) in out.iter_mut().zip(block.column(c).iter()).zip(&totals) {
+                    *out = *weight / *sum;
+                }
+            }
+            for (r, _) in totals.iter().enumerate().filter(|(_, (most, _))| *most == nothing) {
+                weights.row_mut(from + r).fill(self.empty(columns));
+            }
+        }
+        weights
+    }
+
+    fn formula(&self, signs: &Signs) -> Formula {
+        let way = match signs.layout {
+            Layout::Rows => "row by row",
+            Layout::Columns => "column by column",
+        };
+        let sink = self.sink.map(|sink| format!(", with a sink of {sink}")).unwrap_or_default();
+        signs.formula(format!("softmax({}), {way}{sink}", signs.inputs[0]), "", &signs.facing_inputs())
+    }
+
+    fn explain(&self, row: usize, column: usize, inputs: &[View<'_, f64>]) -> Expr {
+        let scores = inputs[0];
+        let columns = scores.ncols();
+        if self.sink.is_none() && scores.row(row).iter().all(|s| *s == f64::NEG_INFINITY) {
+            return Expr::Number(self.empty(columns));
+        }
+        let cells = || (0..columns).map(|c| Expr::cell(0, row, c));
+        let sink = || self.sink.map(Expr::Number);
+        let largest = || Expr::Max(cells().chain(sink()).collect());
+        let power = |x: Expr| x.minus(largest()).apply(Function::Exp);
+        power(Expr::cell(0, row, column)).over(Expr::Sum(cells().chain(sink()).map(power).collect()))
+    }
+
+    fn cost(&self, inputs: &[Shape]) -> Cost {
+        let (rows, columns) = inputs.first().map_or((0, 0), |(r, c)| (*r as u128, *c as u128));
+        let logits = columns + u128::from(self.sink.is_some());
+        Cost {
+            multiplications: 0,
+            additions: rows * logits + rows * logits.saturating_sub(1),
+            exponentials: rows * logits,
+            divisions: rows * columns,
+        }
+    }
+
+    fn tell(&self, told: &Told<'_>) -> String {
+        let line = match told.layout {
+            Layout::Rows => "Every row sums",
+            Layout::Columns => "Every column sums",
+        };
+        let sums = match self.sink {
+            None => format!("{line} to 1."),
+            Some(_) => format!("{line} to less than 1: the sink takes the rest."),
+        };
+        let name = |names: &[String], at: usize| names.get(at).cloned().unwrap_or_default();
+        let sharpest = match told.largest() {
+            Some((best, r, c)) => {
+                format!(
+                    " Sharpest: {} looks at {}, {}.",
+                    name(told.rows, r),
+                    name(told.columns, c),
+                    told.number(best)
+                )
+            }
+            None => String::new(),
+        };
+        let shown = |r: usize| told.value.row(r).iter().map(|v| told.number(*v)).collect::<Vec<_>>();
+        let even: Vec<String> = (0..told.value.nrows())
+            .filter(|r| told.value.ncols() > 1 && shown(*r).windows(2).all(|pair| pair[0] == pair[1]))
+            .map(|r| name(told.rows, r))
+            .collect();
+        let even = match even.len() {
+            0 => String::new(),
+            _ => format!(" Even: {} ({} each).", super::list(even.iter().map(String::as_str)), {
+                told.number(1.0 / told.value.ncols() as f64)
+            }),
+        };
+        format!("{sums}{sharpest}{even}")
+    }
+}

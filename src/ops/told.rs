@@ -1,0 +1,122 @@
+//! What an operation is given to write its formula, and to say in words what happened.
+
+use super::View;
+use crate::plan::StepId;
+
+/// Which way round matrices are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Layout {
+    /// A token is a row: X · W, Q · Kᵀ, softmax along each row.
+    #[default]
+    Rows,
+    /// A token is a column: W · X, Kᵀ · Q, softmax down each column. The same numbers, transposed.
+    Columns,
+}
+
+/// Rows and columns.
+pub type Shape = (usize, usize);
+
+/// A formula with the actual sizes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Formula {
+    /// `S₁ = Q₁K₁ᵀ / √d_k`
+    pub equation: String,
+    /// `3×2 · 2×3 → 3×3`; empty for what was given.
+    pub sizes: String,
+}
+
+/// The signs that a formula is written with.
+#[derive(Debug, Clone)]
+pub struct Signs {
+    /// The result's sign, as `S₁`.
+    pub out: String,
+    /// The inputs' signs.
+    pub inputs: Vec<String>,
+    /// The result's shape, tokens in rows.
+    pub out_shape: Shape,
+    /// The inputs' shapes, tokens in rows.
+    pub shapes: Vec<Shape>,
+    /// Whether tokens are rows or columns.
+    pub layout: Layout,
+}
+
+impl Signs {
+    /// `out = right`, with sizes of the operands as written, joined by `join`.
+    pub fn formula(&self, right: impl AsRef<str>, join: &str, operands: &[Shape]) -> Formula {
+        let operands: Vec<String> = operands.iter().map(|shape| size(*shape)).collect();
+        let sizes = format!("{} → {}", operands.join(join), size(self.facing(self.out_shape)));
+        Formula { equation: format!("{} = {}", self.out, right.as_ref()), sizes }
+    }
+
+    /// A shape as this layout shows it.
+    pub fn facing(&self, shape: Shape) -> Shape {
+        match self.layout {
+            Layout::Rows => shape,
+            Layout::Columns => (shape.1, shape.0),
+        }
+    }
+
+    /// The shapes of the inputs as this layout shows them.
+    pub fn facing_inputs(&self) -> Vec<Shape> {
+        self.shapes.iter().map(|shape| self.facing(*shape)).collect()
+    }
+}
+
+/// `3×2`
+pub fn size(shape: Shape) -> String {
+    format!("{}×{}", shape.0, shape.1)
+}
+
+/// A step with its values, for an operation to say what happened.
+pub struct Told<'a> {
+    /// The step.
+    pub id: StepId,
+    /// The result.
+    pub value: View<'a, f64>,
+    /// What it was made from.
+    pub inputs: Vec<View<'a, f64>>,
+    /// Names of the result's rows (tokens in rows).
+    pub rows: &'a [String],
+    /// Names of the result's columns.
+    pub columns: &'a [String],
+    /// Whether tokens are shown as rows or as columns.
+    pub layout: Layout,
+    /// How the page writes a number.
+    pub write: &'a dyn Fn(f64) -> String,
+}
+
+impl Told<'_> {
+    /// What one line of a token is called in this layout: `row` or `column`.
+    pub fn line(&self) -> &'static str {
+        match self.layout {
+            Layout::Rows => "row",
+            Layout::Columns => "column",
+        }
+    }
+
+    /// A number as the table shows it.
+    pub fn number(&self, value: f64) -> String {
+        (self.write)(value)
+    }
+
+    /// The largest cell that is a number: value, row, column.
+    pub fn largest(&self) -> Option<(f64, usize, usize)> {
+        let cells = (0..self.value.nrows()).flat_map(|r| (0..self.value.ncols()).map(move |c| (r, c)));
+        cells
+            .map(|(r, c)| (self.value[(r, c)], r, c))
+            .filter(|(v, ..)| v.is_finite())
+            .reduce(|best, next| if next.0 > best.0 { next } else { best })
+    }
+}
+
+/// Names in a row, shortened after a few: `a, b, c and 5 more`.
+pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    const MOST: usize = 4;
+    let names: Vec<&str> = names.into_iter().collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [before @ .., last] if names.len() <= MOST => format!("{} and {last}", before.join(", ")),
+        _ => format!("{} and {} more", names[..MOST - 1].join(", "), names.len() - MOST + 1),
+    }
+}

@@ -1,0 +1,161 @@
+//! Multi-head attention in all its variants, one line a step, in the paper's order.
+//!
+//! MultiHead(Q, K, V) = Concat(head₁, …, head_h) · W_O,
+//! headᵢ = softmax(Qᵢ · Kᵢᵀ / √d_k) · Vᵢ (Vaswani et al. 2017, Eq. 1 and §3.2.2).
+
+use super::masks::{self, Hidden};
+use super::spec::{NormScope, Positions, RopeSpec};
+use super::{Attention, Call, Head, HeadStep, Name, Plan, Projection, StepId};
+use crate::fault::Fault;
+use crate::ops::{Columns, Concat, Given, Mix, Project, RmsNorm, Rope, Scores, SinkWeight, Softcap, Softmax};
+
+/// The plan of an attention call: for each sequence, the projections, every head, concat, and W_O.
+///
+/// # Errors
+/// Shapes that do not fit; a query that may attend to nothing.
+pub fn plan(call: &Call) -> Result<Plan, Fault> {
+    let mut plan = Plan::default();
+    for sequence in sequences(call) {
+        add_sequence(&mut plan, call, sequence)?;
+    }
+    Ok(plan)
+}
+
+/// The sequences of a call, as step ids name them.
+pub fn sequences(call: &Call) -> Vec<Option<usize>> {
+    match call.batch {
+        None => vec![None],
+        Some(count) => (0..count).map(Some).collect(),
+    }
+}
+
+fn add_sequence(plan: &mut Plan, call: &Call, sequence: Option<usize>) -> Result<(), Fault> {
+    let attention = &call.attention;
+    let own = |name: Name| StepId { sequence, name };
+
+    let x = given(plan, call, own(Name::X))?; // n_q × d_model
+    let source = given(plan, call, own(Name::XKv))?.or(x); // n_kv × d_kv_model
+    let q = project(plan, call, own(Name::Q), x, Projection::Q)?; // n_q × h·d_k
+    let k = project(plan, call, own(Name::K), source, Projection::K)?; // n_kv × g·d_k
+    let v = project(plan, call, own(Name::V), source, Projection::V)?; // n_kv × g·d_v
+
+    let (q, k) = match &attention.qk_norm {
+        Some(norm) if norm.scope == NormScope::Full => (
+            plan.add(own(Name::QNorm), RmsNorm { eps: norm.eps, gain: norm.q_gain.clone() }, &[q])?,
+            plan.add(own(Name::KNorm), RmsNorm { eps: norm.eps, gain: norm.k_gain.clone() }, &[k])?,
+        ),
+        _ => (q, k),
+    };
+
+    let rows = |id| plan.get(id).map_or(0, |step| step.shape.0);
+    let hidden = masks::resolve(attention, rows(q), rows(k), sequence.unwrap_or(0))?;
+    let mut outputs = Vec::with_capacity(attention.num_heads);
+    for (head, hidden) in hidden.iter().enumerate() {
+        outputs.push(add_head(plan, attention, Head(head), sequence, [q, k, v], hidden)?); // n_q × d_v
+    }
+    let concat = plan.add(own(Name::Concat), Concat, &outputs)?; // n_q × h·d_v
+    if call.inputs.contains_key(&Name::W(Projection::O).into()) {
+        project(plan, call, own(Name::Output), Some(concat), Projection::O)?; // n_q × d_model
+    }
+    Ok(())
+}
+
+/// head = softmax(Q · Kᵀ · scale) · V for one head, with everything that a variant puts in between.
+fn add_head(
+    plan: &mut Plan,
+    attention: &Attention,
+    head: Head,
+    sequence: Option<usize>,
+    [q, k, v]: [StepId; 3],
+    hidden: &Hidden,
+) -> Result<StepId, Fault> {
+    let Attention { d_k, d_v, .. } = *attention;
+    let own = |step| head.step(step).in_sequence(sequence);
+    let kv_head = attention.kv_head(head.0);
+    let block = |at: usize, width| Columns { from: at * width, width };
+
+    let mut q = plan.add(own(HeadStep::Q), block(head.0, d_k), &[q])?; // n_q × d_k
+    let mut k = plan.add(own(HeadStep::K), block(kv_head, d_k), &[k])?; // n_kv × d_k
+    let v = plan.add(own(HeadStep::V), block(kv_head, d_v), &[v])?; // n_kv × d_v
+    note_sharing(plan, attention, head, [k, v]);
+
+    if let Some(norm) = attention.qk_norm.as_ref().filter(|norm| norm.scope == NormScope::Head) {
+        q = plan.add(own(HeadStep::QNorm), RmsNorm { eps: norm.eps, gain: norm.q_gain.clone() }, &[q])?;
+        k = plan.add(own(HeadStep::KNorm), RmsNorm { eps: norm.eps, gain: norm.k_gain.clone() }, &[k])?;
+    }
+    if let Positions::Rope(rope) = &attention.positions {
+        q = plan.add(own(HeadStep::QRot), turn(rope, &rope.q_positions), &[q])?;
+        k = plan.add(own(HeadStep::KRot), turn(rope, &rope.k_positions), &[k])?;
+    }
+
+    let mut scores = plan.add(own(HeadStep::Scores), Scores { scale: attention.scale, d_k }, &[q, k])?; // n_q × n_kv
+    if let Some(cap) = attention.softcap {
+        scores = plan.add(own(HeadStep::CappedScores), Softcap { cap }, &[scores])?;
+    }
+    if let Some(bias) = &hidden.bias {
+        scores = plan.add(own(HeadStep::BiasedScores), bias.clone(), &[scores])?;
+    }
+    if let Some(mask) = &hidden.mask {
+        scores = plan.add(own(HeadStep::MaskedScores), mask.clone(), &[scores])?;
+    }
+    let sink = attention.sinks.as_ref().and_then(|sinks| sinks.get(head.0)).copied();
+    let softmax = Softmax { empty_rows: attention.fully_masked_rows, sink };
+    let weights = plan.add(own(HeadStep::Weights), softmax, &[scores])?; // rows sum to 1
+    if let Some(sink) = sink {
+        plan.add(own(HeadStep::SinkWeight), SinkWeight { sink }, &[scores])?; // n_q × 1
+    }
+    plan.add(own(HeadStep::Output), Mix, &[weights, v]) // n_q × d_v
+}
+
+fn turn(rope: &RopeSpec, positions: &[f64]) -> Rope {
+    Rope { theta: rope.theta, layout: rope.layout, dims: rope.dims, positions: positions.into() }
+}
+
+/// With fewer key/value heads than query heads, says whose keys and values a head reads.
+fn note_sharing(plan: &mut Plan, attention: &Attention, head: Head, ids: [StepId; 2]) {
+    if attention.num_kv_heads == attention.num_heads {
+        return;
+    }
+    let group = attention.num_heads / attention.num_kv_heads.max(1);
+    let kv_head = attention.kv_head(head.0);
+    let (first, last) = (kv_head * group + 1, (kv_head + 1) * group);
+    let note = format!("This is key/value head {}, shared by query heads {first} to {last}.", kv_head + 1);
+    for id in ids {
+        plan.note(id, note.clone());
+    }
+}
+
+/// Adds a matrix that was given, unless it is there already (sequences share the projections).
+fn given(plan: &mut Plan, call: &Call, id: StepId) -> Result<Option<StepId>, Fault> {
+    let Some(value) = call.inputs.get(&id) else { return Ok(None) };
+    if plan.get(id).is_none() {
+        plan.add(id, Given { shape: value.shape() }, &[])?;
+    }
+    Ok(Some(id))
+}
+
+/// X · W + b; or what was given under that name, already projected.
+fn project(
+    plan: &mut Plan,
+    call: &Call,
+    id: StepId,
+    x: Option<StepId>,
+    projection: Projection,
+) -> Result<StepId, Fault> {
+    if let Some(id) = given(plan, call, id)? {
+        return Ok(id);
+    }
+    let missing = |what: StepId| {
+        Fault::new(
+            format!("{id} needs {what}, which was not given"),
+            "queries, keys and values are x times their projections, unless q, k, v are given themselves",
+            format!("give {what}"),
+        )
+    };
+    let x = x.ok_or_else(|| missing(Name::X.into()))?;
+    let w =
+        given(plan, call, Name::W(projection).into())?.ok_or_else(|| missing(Name::W(projection).into()))?;
+    let bias = given(plan, call, Name::B(projection).into())?;
+    let inputs: Vec<StepId> = [x, w].into_iter().chain(bias).collect();
+    plan.add(id, Project, &inputs)
+}

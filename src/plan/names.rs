@@ -1,0 +1,186 @@
+//! What steps are called in a title and in a formula, and what their rows and columns stand for.
+
+use super::{Axis, Head, HeadStep, Name, Projection, Stack, TileStep};
+
+/// A step's name in words, for a title: `scores of head 1`.
+pub fn title(name: Name) -> String {
+    let upper = |projection: Projection| projection.letter().to_ascii_uppercase();
+    match name {
+        Name::X => "the input, one token a row".to_owned(),
+        Name::XKv => "the other sequence, where keys and values come from".to_owned(),
+        Name::W(projection) => format!("the projection W_{}", upper(projection)),
+        Name::B(projection) => format!("the bias b_{}", upper(projection)),
+        Name::WQkv => "W_Q, W_K, W_V packed".to_owned(),
+        Name::BQkv => "b_Q, b_K, b_V packed".to_owned(),
+        Name::Qkv => "queries, keys and values in one product".to_owned(),
+        Name::Q => "queries of all heads".to_owned(),
+        Name::K => "keys of all heads".to_owned(),
+        Name::V => "values of all heads".to_owned(),
+        Name::QNorm => "queries, normalised over the whole row".to_owned(),
+        Name::KNorm => "keys, normalised over the whole row".to_owned(),
+        Name::Head(Head(head), step) => format!("{} of head {}", of_head(step), head + 1),
+        Name::Tile(Head(head), tile, step) => {
+            format!("{} of head {}, tile {}", of_tile(step), head + 1, tile + 1)
+        }
+        Name::Stack(stack) => format!("{} of all heads", of_stack(stack)),
+        Name::Concat => "head outputs side by side".to_owned(),
+        Name::Average => "the mean of the heads' outputs".to_owned(),
+        Name::Output => "the output, after W_O".to_owned(),
+    }
+}
+
+fn of_head(step: HeadStep) -> &'static str {
+    match step {
+        HeadStep::Q => "queries",
+        HeadStep::K => "keys",
+        HeadStep::V => "values",
+        HeadStep::QNorm => "normalised queries",
+        HeadStep::KNorm => "normalised keys",
+        HeadStep::QRot => "rotated queries",
+        HeadStep::KRot => "rotated keys",
+        HeadStep::Scores => "scores",
+        HeadStep::CappedScores => "capped scores",
+        HeadStep::BiasedScores => "biased scores",
+        HeadStep::MaskedScores => "masked scores",
+        HeadStep::Weights => "attention weights",
+        HeadStep::SinkWeight => "the sink's share",
+        HeadStep::Output => "output",
+    }
+}
+
+fn of_tile(step: TileStep) -> &'static str {
+    match step {
+        TileStep::K => "keys",
+        TileStep::V => "values",
+        TileStep::Scores => "scores",
+        TileStep::CappedScores => "capped scores",
+        TileStep::BiasedScores => "biased scores",
+        TileStep::MaskedScores => "masked scores",
+        TileStep::State => "running state",
+    }
+}
+
+fn of_stack(stack: Stack) -> &'static str {
+    match stack {
+        Stack::QHeads => "queries",
+        Stack::KHeads => "keys",
+        Stack::VHeads => "values",
+        Stack::QNorm => "normalised queries",
+        Stack::KNorm => "normalised keys",
+        Stack::QRot => "rotated queries",
+        Stack::KRot => "rotated keys",
+        Stack::Scores => "scores",
+        Stack::CappedScores => "capped scores",
+        Stack::BiasedScores => "biased scores",
+        Stack::MaskedScores => "masked scores",
+        Stack::Weights => "attention weights",
+        Stack::Heads => "outputs",
+    }
+}
+
+/// A step's sign in a formula: `S₁`.
+pub fn sign(name: Name) -> String {
+    let upper = |projection: Projection| projection.letter().to_ascii_uppercase();
+    match name {
+        Name::X => "X".to_owned(),
+        Name::XKv => "X_kv".to_owned(),
+        Name::W(projection) => format!("W_{}", upper(projection)),
+        Name::B(projection) => format!("b_{}", upper(projection)),
+        Name::WQkv => "W_QKV".to_owned(),
+        Name::BQkv => "b_QKV".to_owned(),
+        Name::Qkv => "QKV".to_owned(),
+        Name::Q => "Q".to_owned(),
+        Name::K => "K".to_owned(),
+        Name::V => "V".to_owned(),
+        Name::QNorm => "Qⁿ".to_owned(),
+        Name::KNorm => "Kⁿ".to_owned(),
+        Name::Head(Head(head), step) => {
+            let number = subscript(head + 1);
+            match step {
+                HeadStep::Q => format!("Q{number}"),
+                HeadStep::K => format!("K{number}"),
+                HeadStep::V => format!("V{number}"),
+                HeadStep::QNorm => format!("Q{number}ⁿ"),
+                HeadStep::KNorm => format!("K{number}ⁿ"),
+                HeadStep::QRot => format!("Q{number}ʳ"),
+                HeadStep::KRot => format!("K{number}ʳ"),
+                HeadStep::Scores => format!("S{number}"),
+                HeadStep::CappedScores => format!("S{number}ᶜ"),
+                HeadStep::BiasedScores => format!("S{number}ᵇ"),
+                HeadStep::MaskedScores => format!("S{number}ᵐ"),
+                HeadStep::Weights => format!("A{number}"),
+                HeadStep::SinkWeight => format!("a{number}"),
+                HeadStep::Output => format!("head{number}"),
+            }
+        }
+        Name::Tile(Head(head), tile, step) => {
+            let number = format!("{}₋{}", subscript(head + 1), subscript(tile + 1));
+            match step {
+                TileStep::K => format!("K{number}"),
+                TileStep::V => format!("V{number}"),
+                TileStep::Scores => format!("S{number}"),
+                TileStep::CappedScores => format!("S{number}ᶜ"),
+                TileStep::BiasedScores => format!("S{number}ᵇ"),
+                TileStep::MaskedScores => format!("S{number}ᵐ"),
+                TileStep::State => format!("state{number}"),
+            }
+        }
+        Name::Stack(stack) => match stack {
+            Stack::QHeads => "Q_heads",
+            Stack::KHeads => "K_heads",
+            Stack::VHeads => "V_heads",
+            Stack::QNorm => "Q_headsⁿ",
+            Stack::KNorm => "K_headsⁿ",
+            Stack::QRot => "Q_headsʳ",
+            Stack::KRot => "K_headsʳ",
+            Stack::Scores => "S",
+            Stack::CappedScores => "Sᶜ",
+            Stack::BiasedScores => "Sᵇ",
+            Stack::MaskedScores => "Sᵐ",
+            Stack::Weights => "A",
+            Stack::Heads => "heads",
+        }
+        .to_owned(),
+        Name::Concat => "concat".to_owned(),
+        Name::Average => "average".to_owned(),
+        Name::Output => "output".to_owned(),
+    }
+}
+
+/// A count in subscript digits: 12 → ₁₂.
+pub fn subscript(number: usize) -> String {
+    number
+        .to_string()
+        .bytes()
+        .filter_map(|digit| char::from_u32('₀' as u32 + u32::from(digit - b'0')))
+        .collect()
+}
+
+/// What rows and columns of a step stand for, where its name alone tells.
+pub fn axes(name: Name) -> (Axis, Axis) {
+    match name {
+        Name::X | Name::Q | Name::QNorm | Name::Qkv | Name::Concat | Name::Average | Name::Output => {
+            (Axis::Queries, Axis::Features)
+        }
+        Name::XKv | Name::K | Name::V | Name::KNorm => (Axis::Keys, Axis::Features),
+        Name::W(_) | Name::WQkv | Name::Stack(_) => (Axis::Features, Axis::Features),
+        Name::B(_) | Name::BQkv => (Axis::One, Axis::Features),
+        Name::Head(_, step) => match step {
+            HeadStep::Q | HeadStep::QNorm | HeadStep::QRot | HeadStep::Output => {
+                (Axis::Queries, Axis::Features)
+            }
+            HeadStep::K | HeadStep::V | HeadStep::KNorm | HeadStep::KRot => (Axis::Keys, Axis::Features),
+            HeadStep::SinkWeight => (Axis::Queries, Axis::One),
+            HeadStep::Scores
+            | HeadStep::CappedScores
+            | HeadStep::BiasedScores
+            | HeadStep::MaskedScores
+            | HeadStep::Weights => (Axis::Queries, Axis::Keys),
+        },
+        Name::Tile(_, _, step) => match step {
+            TileStep::K | TileStep::V => (Axis::KeysFrom(0), Axis::Features),
+            TileStep::State => (Axis::Queries, Axis::State),
+            _ => (Axis::Queries, Axis::KeysFrom(0)),
+        },
+    }
+}

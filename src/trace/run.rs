@@ -1,0 +1,260 @@
+//! The engine: steps in order, heads side by side on several threads where that is asked for.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use nalgebra::DMatrix;
+
+use super::{Trace, Value};
+use crate::fault::{Fault, Faults, Outcome};
+use crate::lesson::Problem;
+use crate::ops::{Arithmetic, Op, Operation, Real, View};
+use crate::plan::{HeadStep, Inputs, Name, Plan, Step, StepId, attention};
+
+/// Which values a trace keeps.
+#[derive(Debug, Clone)]
+pub enum Keep {
+    /// Every step's.
+    All,
+    /// Those of these steps; nothing is computed that they do not need, and what they need is dropped after use.
+    Only(HashSet<StepId>),
+}
+
+/// Plans a problem and runs the plan.
+///
+/// # Errors
+/// What [`attention::plan`] and [`run_plan`] refuse.
+pub fn run<T: Real>(problem: &Problem, keep: &Keep, arithmetic: Arithmetic) -> Outcome<Trace<T>> {
+    let call = problem.call();
+    let plan = attention::plan(&call).map_err(Faults::from)?;
+    run_plan(Arc::new(plan), &call.inputs, keep, arithmetic)
+}
+
+/// Computes a plan's steps from its inputs.
+///
+/// # Errors
+/// A number that is too large for the type.
+pub fn run_plan<T: Real>(
+    plan: Arc<Plan>,
+    inputs: &Inputs,
+    keep: &Keep,
+    arithmetic: Arithmetic,
+) -> Outcome<Trace<T>> {
+    let mut engine = Engine::new(&plan, keep, arithmetic);
+    let mut from = 0;
+    while from < plan.steps().len() {
+        let to = run_of_heads(&plan, from);
+        if to > from {
+            engine.run_heads(from..to)?;
+            from = to;
+        } else {
+            let value = engine.compute(&plan.steps()[from], from, inputs, None, arithmetic)?;
+            engine.settle(from, value);
+            from += 1;
+        }
+    }
+    let values = engine.values;
+    Ok(Trace { plan, values })
+}
+
+/// The end of the run of steps from `from` on that belong to heads.
+fn run_of_heads(plan: &Plan, from: usize) -> usize {
+    let heads = |step: &&Step| step.id.head().is_some() && !step.inputs.is_empty();
+    from + plan.steps()[from..].iter().take_while(heads).count()
+}
+
+struct Engine<'a, T: Real> {
+    plan: &'a Plan,
+    arithmetic: Arithmetic,
+    /// Whether a step has to be computed at all.
+    wanted: Vec<bool>,
+    /// Whether its value is kept at the end.
+    kept: Vec<bool>,
+    /// The last step that reads it.
+    last_use: Vec<usize>,
+    values: Vec<Option<Value<T>>>,
+}
+
+/// What one lane of heads has computed, by place.
+type Lane<T> = BTreeMap<usize, Value<T>>;
+
+impl<'a, T: Real> Engine<'a, T> {
+    fn new(plan: &'a Plan, keep: &Keep, arithmetic: Arithmetic) -> Self {
+        let steps = plan.steps();
+        let kept: Vec<bool> = steps
+            .iter()
+            .map(|step| match keep {
+                Keep::All => true,
+                Keep::Only(ids) => ids.contains(&step.id),
+            })
+            .collect();
+        let mut wanted = kept.clone();
+        let mut last_use: Vec<usize> = (0..steps.len()).collect();
+        for place in (0..steps.len()).rev() {
+            if wanted[place] {
+                for input in steps[place].inputs.iter().filter_map(|id| plan.place(*id)) {
+                    wanted[input] = true;
+                    last_use[input] = last_use[input].max(place);
+                }
+            }
+        }
+        // A block lives in the step it was cut from, which must last as long.
+        for place in (0..steps.len()).rev() {
+            if let (Op::Columns(_) | Op::Rows(_), Some(whole)) =
+                (&steps[place].op, steps[place].inputs.first())
+                && wanted[place]
+                && let Some(whole) = plan.place(*whole)
+            {
+                let until = if kept[place] { usize::MAX } else { last_use[place] };
+                last_use[whole] = last_use[whole].max(until);
+            }
+        }
+        Self { plan, arithmetic, wanted, kept, last_use, values: (0..steps.len()).map(|_| None).collect() }
+    }
+
+    /// Computes a run of head steps: heads do not read each other, so each thread takes some of them.
+    fn run_heads(&mut self, run: std::ops::Range<usize>) -> Outcome<()> {
+        let threads = match self.arithmetic {
+            Arithmetic::Ordered => 1,
+            Arithmetic::Fast { threads } => threads.max(1),
+        };
+        let inner = match self.arithmetic {
+            Arithmetic::Ordered => Arithmetic::Ordered,
+            Arithmetic::Fast { .. } => Arithmetic::Fast { threads: 1 },
+        };
+        let mut lanes: Vec<Vec<usize>> = vec![Vec::new(); threads];
+        for place in run.clone() {
+            let head = self.plan.steps()[place].id.head().map_or(0, |head| head.0);
+            lanes[head % threads].push(place);
+        }
+        if threads == 1 || lanes.iter().filter(|lane| !lane.is_empty()).count() < 2 {
+            for place in run {
+                let value =
+                    self.compute(&self.plan.steps()[place], place, &Inputs::new(), None, self.arithmetic)?;
+                self.settle(place, value);
+            }
+            return Ok(());
+        }
+        let this = &*self;
+        let done: Vec<Outcome<Lane<T>>> = std::thread::scope(|scope| {
+            let started: Vec<_> =
+                lanes.iter().map(|places| scope.spawn(move || this.run_lane(places, inner))).collect();
+            started
+                .into_iter()
+                .map(|lane| lane.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect()
+        });
+        for lane in done {
+            for (place, value) in lane? {
+                self.settle(place, Some(value));
+            }
+        }
+        Ok(())
+    }
+
+    fn run_lane(&self, places: &[usize], arithmetic: Arithmetic) -> Outcome<Lane<T>> {
+        let mut lane = Lane::new();
+        for place in places {
+            let step = &self.plan.steps()[*place];
+            if let Some(value) = self.compute(step, *place, &Inputs::new(), Some(&lane), arithmetic)? {
+                lane.insert(*place, value);
+            }
+            for input in step.inputs.iter().filter_map(|id| self.plan.place(*id)) {
+                if self.last_use[input] <= *place && !self.kept[input] {
+                    lane.remove(&input);
+                }
+            }
+        }
+        Ok(lane)
+    }
+
+    fn compute(
+        &self,
+        step: &Step,
+        place: usize,
+        inputs: &Inputs,
+        lane: Option<&Lane<T>>,
+        arithmetic: Arithmetic,
+    ) -> Outcome<Option<Value<T>>> {
+        if !self.wanted[place] {
+            return Ok(None);
+        }
+        if let Some(given) = inputs.get(&step.id).filter(|_| step.inputs.is_empty()) {
+            return Ok(Some(Value::Own(Arc::new(given.map(T::of)))));
+        }
+        if let Some(block) = self.block(step, lane) {
+            return Ok(Some(block));
+        }
+        let views: Vec<View<'_, T>> =
+            step.inputs.iter().filter_map(|id| self.view(self.plan.place(*id)?, lane)).collect();
+        if views.len() != step.inputs.len() {
+            // Given, but without numbers (a plan that is only counted), or an input that was itself left out.
+            return Ok(None);
+        }
+        let value = step.op.compute(&views, arithmetic);
+        refuse_overflow(step, &value)?;
+        Ok(Some(Value::Own(Arc::new(value))))
+    }
+
+    /// A step that only looks at a part of another, as a place in that one's buffer.
+    fn block(&self, step: &Step, lane: Option<&Lane<T>>) -> Option<Value<T>> {
+        let (row, column) = match &step.op {
+            Op::Columns(block) => (0, block.from),
+            Op::Rows(block) => (block.from, 0),
+            _ => return None,
+        };
+        let whole = self.plan.place(*step.inputs.first()?)?;
+        match self.value(whole, lane)? {
+            Value::Own(_) => Some(Value::Block { of: whole, row, column }),
+            Value::Block { of, row: r, column: c } => {
+                Some(Value::Block { of: *of, row: r + row, column: c + column })
+            }
+        }
+    }
+
+    fn value<'b>(&'b self, place: usize, lane: Option<&'b Lane<T>>) -> Option<&'b Value<T>> {
+        lane.and_then(|lane| lane.get(&place)).or(self.values[place].as_ref())
+    }
+
+    fn view<'b>(&'b self, place: usize, lane: Option<&'b Lane<T>>) -> Option<View<'b, T>> {
+        match self.value(place, lane)? {
+            Value::Own(matrix) => Some(matrix.as_view()),
+            Value::Block { of, row, column } => match self.value(*of, lane)? {
+                Value::Own(matrix) => Some(matrix.view((*row, *column), self.plan.steps()[place].shape)),
+                Value::Block { .. } => None,
+            },
+        }
+    }
+
+    /// Puts a value in its place, and drops those that no later step and no view needs.
+    fn settle(&mut self, place: usize, value: Option<Value<T>>) {
+        self.values[place] = value;
+        for input in self.plan.steps()[place].inputs.iter().filter_map(|id| self.plan.place(*id)) {
+            if self.last_use[input] <= place && !self.kept[input] {
+                self.values[input] = None;
+            }
+        }
+    }
+}
+
+/// Finite inputs can overflow in a product; nothing after that would mean anything.
+fn refuse_overflow<T: Real>(step: &Step, value: &DMatrix<T>) -> Outcome<()> {
+    let checked =
+        matches!(
+            step.id.name,
+            Name::Q | Name::K | Name::V | Name::Qkv | Name::QNorm | Name::KNorm | Name::Concat | Name::Output
+        ) || matches!(step.id.name, Name::Head(_, HeadStep::Scores | HeadStep::QNorm | HeadStep::KNorm));
+    // NaN rows that a lesson asked for come later than these.
+    let asked_for = matches!(step.id.name, Name::Concat | Name::Output);
+    if !checked || asked_for {
+        return Ok(());
+    }
+    let Some(at) = value.iter().position(|cell| !cell.is_finite()) else { return Ok(()) };
+    let (row, column) = (at % value.nrows().max(1), at / value.nrows().max(1));
+    Err(Fault::new(
+        format!("{}[{},{}] is too large to compute", step.id, row + 1, column + 1),
+        "the sum of products passes the largest number there is",
+        "scale the inputs or the projections down",
+    )
+    .into())
+}
