@@ -9,6 +9,8 @@ use std::path::Path;
 mod array;
 pub mod csv;
 mod file;
+#[cfg(test)]
+mod hostile;
 pub mod json;
 pub mod limits;
 mod nest;
@@ -16,6 +18,8 @@ pub mod npy;
 pub mod npz;
 mod numbers;
 pub mod safetensors;
+#[cfg(test)]
+mod witnesses;
 
 pub use array::{Array, Kind};
 
