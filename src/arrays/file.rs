@@ -1,0 +1,121 @@
+//! Opening files: what is not a plain file with something in it is refused before a byte is read.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::fault::{Fault, Outcome, Place, nearest};
+
+/// A regular file and its length in bytes.
+pub(super) struct Opened {
+    pub(super) file: File,
+    pub(super) bytes: u64,
+}
+
+/// Opens a regular file that is not empty. A pipe or a device is refused unopened: opening it could wait for ever.
+pub(super) fn open(path: &Path) -> Outcome<Opened> {
+    let found = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+    if let Some(fault) = not_a_file(&found) {
+        return Err(fault.at(place(path)).into());
+    }
+    let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+    Ok(Opened { file, bytes: found.len() })
+}
+
+/// The whole text of a file of at most `limit` bytes, without a byte order mark.
+pub(super) fn text(path: &Path, limit: u64) -> Outcome<String> {
+    let Opened { file, bytes } = open(path)?;
+    let mut read = Vec::new();
+    file.take(limit + 1).read_to_end(&mut read).map_err(|error| unreadable(path, &error))?;
+    if read.len() as u64 > limit {
+        return Err(Fault::new(
+            format!("the file is {} MiB large", (bytes.max(limit + 1)).div_ceil(1 << 20)),
+            format!("numbers as text are read up to {} MiB", limit >> 20),
+            "save large arrays as .npy or .safetensors",
+        )
+        .at(place(path))
+        .into());
+    }
+    let text = String::from_utf8(read).map_err(|error| not_text(path, error.utf8_error().valid_up_to()))?;
+    Ok(text.strip_prefix('\u{feff}').map(ToOwned::to_owned).unwrap_or(text))
+}
+
+/// The file as a whole, as the person named it.
+pub(super) fn place(path: &Path) -> Place {
+    Place { source: path.display().to_string(), ..Place::default() }
+}
+
+/// One array of the file.
+pub(super) fn array_place(path: &Path, name: &str) -> Place {
+    Place { path: format!("array {name}"), ..place(path) }
+}
+
+/// The name of the one array of a file that names none: `w_q` of `weights/w_q.npy`.
+pub(super) fn stem(path: &Path) -> String {
+    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The fault of a read that failed: the file ended early, or the system said no.
+pub(super) fn failed_read(error: &io::Error) -> Fault {
+    if error.kind() == io::ErrorKind::UnexpectedEof {
+        Fault::new("the file ends too early", "it was cut short on its way, or is still being written", AGAIN)
+    } else {
+        Fault::new(format!("the file cannot be read: {error}"), "", AGAIN)
+    }
+}
+
+/// What to try with a file that arrived damaged.
+pub(super) const AGAIN: &str = "save or copy the file again";
+
+fn not_a_file(found: &Metadata) -> Option<Fault> {
+    if found.is_dir() {
+        Some(Fault::new("this is a directory", "numbers are read from a file", "name a file inside it"))
+    } else if !found.is_file() {
+        Some(Fault::new(
+            "this is a pipe or a device, no regular file",
+            "arrays are read out of order, and their size must be known beforehand",
+            "save it to a file first",
+        ))
+    } else if found.len() == 0 {
+        Some(Fault::new("the file is empty", "not even an array without numbers is 0 bytes long", AGAIN))
+    } else {
+        None
+    }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Fault {
+    let fault = match error.kind() {
+        io::ErrorKind::NotFound => Fault::new("there is no such file", "", did_you_mean(path)),
+        io::ErrorKind::PermissionDenied => {
+            Fault::new("the file may not be read", "its permissions do not allow it", "allow reading it")
+        }
+        _ => Fault::new(format!("the file cannot be read: {error}"), "", "check the path"),
+    };
+    fault.at(place(path))
+}
+
+fn did_you_mean(path: &Path) -> String {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let neighbours: Vec<String> = fs::read_dir(folder)
+        .map(|entries| {
+            entries.take(1_000).flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect()
+        })
+        .unwrap_or_default();
+    let wanted = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    match nearest(&wanted, neighbours.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "check the path; relative paths start from the current folder".to_owned(),
+    }
+}
+
+fn not_text(path: &Path, byte: usize) -> Fault {
+    Fault::new(
+        format!("byte {} is not text (UTF-8)", byte + 1),
+        "CSV and JSON are text; this looks like a binary file or another encoding",
+        "save it as UTF-8, or give a binary file its own ending (.npy, .npz, .safetensors)",
+    )
+    .at(place(path))
+}
