@@ -3,6 +3,7 @@
 mod common;
 mod output;
 mod params;
+//mod trace;
 
 use clap::{Parser, Subcommand};
 

@@ -3,13 +3,13 @@
 /// Elementary operations of one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cost {
-    /// Multiplications of two numbers.
+    /// Multiplications of two numbers in sums of products.
     pub multiplications: u128,
     /// Additions and subtractions.
     pub additions: u128,
     /// e^x, tanh, sin, cos.
     pub exponentials: u128,
-    /// Divisions and square roots.
+    /// Divisions (by √d_k too) and square roots.
     pub divisions: u128,
 }
 

@@ -85,7 +85,7 @@ impl Operation for Scores {
     fn cost(&self, inputs: &[Shape]) -> Cost {
         let [q, k] = inputs else { return Cost::default() };
         let scaled = if self.scale == Scale::Given(1.0) { 0 } else { q.0 as u128 * k.0 as u128 };
-        Cost::product(q.0, q.1, k.0) + Cost { multiplications: scaled, ..Cost::default() }
+        Cost::product(q.0, q.1, k.0) + Cost { divisions: scaled, ..Cost::default() }
     }
 
     fn tell(&self, told: &Told<'_>) -> String {

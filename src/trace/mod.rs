@@ -1,5 +1,6 @@
 //! Running a plan, and keeping what was asked for.
 
+pub mod measure;
 mod run;
 
 use std::sync::Arc;
@@ -46,6 +47,14 @@ impl<T: Real> Trace<T> {
     /// The numbers of a step's inputs, where all of them were kept.
     pub fn inputs(&self, step: &Step) -> Option<Vec<View<'_, T>>> {
         step.inputs.iter().map(|input| self.get(*input)).collect()
+    }
+
+    /// Some rows of the step at a place.
+    fn part(&self, place: usize, from: usize, height: usize) -> Option<View<'_, T>> {
+        match self.values[place].as_ref()? {
+            Value::Own(matrix) => Some(matrix.rows(from, height)),
+            Value::Block { .. } => None,
+        }
     }
 
     fn at(&self, place: usize) -> Option<View<'_, T>> {

@@ -53,7 +53,7 @@ pub fn run_plan<T: Real>(
             from += 1;
         }
     }
-    let values = engine.values;
+    let values = engine.finish();
     Ok(Trace { plan, values })
 }
 
@@ -70,8 +70,8 @@ struct Engine<'a, T: Real> {
     wanted: Vec<bool>,
     /// Whether its value is kept at the end.
     kept: Vec<bool>,
-    /// The last step that reads it.
-    last_use: Vec<usize>,
+    /// Which values nothing reads after a step, by the step's place.
+    expire: Vec<Vec<usize>>,
     values: Vec<Option<Value<T>>>,
 }
 
@@ -109,7 +109,13 @@ impl<'a, T: Real> Engine<'a, T> {
                 last_use[whole] = last_use[whole].max(until);
             }
         }
-        Self { plan, arithmetic, wanted, kept, last_use, values: (0..steps.len()).map(|_| None).collect() }
+        let mut expire = vec![Vec::new(); steps.len()];
+        for (place, last) in last_use.into_iter().enumerate() {
+            if !kept[place] && last < steps.len() {
+                expire[last].push(place);
+            }
+        }
+        Self { plan, arithmetic, wanted, kept, expire, values: (0..steps.len()).map(|_| None).collect() }
     }
 
     /// Computes a run of head steps: heads do not read each other, so each thread takes some of them.
@@ -159,10 +165,8 @@ impl<'a, T: Real> Engine<'a, T> {
             if let Some(value) = self.compute(step, *place, &Inputs::new(), Some(&lane), arithmetic)? {
                 lane.insert(*place, value);
             }
-            for input in step.inputs.iter().filter_map(|id| self.plan.place(*id)) {
-                if self.last_use[input] <= *place && !self.kept[input] {
-                    lane.remove(&input);
-                }
+            for done in &self.expire[*place] {
+                lane.remove(done);
             }
         }
         Ok(lane)
@@ -229,11 +233,26 @@ impl<'a, T: Real> Engine<'a, T> {
     /// Puts a value in its place, and drops those that no later step and no view needs.
     fn settle(&mut self, place: usize, value: Option<Value<T>>) {
         self.values[place] = value;
-        for input in self.plan.steps()[place].inputs.iter().filter_map(|id| self.plan.place(*id)) {
-            if self.last_use[input] <= place && !self.kept[input] {
-                self.values[input] = None;
+        for done in &self.expire[place] {
+            self.values[*done] = None;
+        }
+    }
+
+    /// What is kept; a block whose whole is not kept becomes a matrix of its own.
+    fn finish(mut self) -> Vec<Option<Value<T>>> {
+        for place in 0..self.values.len() {
+            let Some(Value::Block { of, .. }) = self.values[place] else { continue };
+            if self.kept[place] && !self.kept[of] {
+                let own = self.view(place, None).map(|view| Value::Own(Arc::new(view.into_owned())));
+                self.values[place] = own;
             }
         }
+        for (value, kept) in self.values.iter_mut().zip(&self.kept) {
+            if !kept {
+                *value = None;
+            }
+        }
+        self.values
     }
 }
 

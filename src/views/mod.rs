@@ -1,5 +1,44 @@
 //! A trace in, one format out. A view computes nothing about attention.
 
+pub mod compare;
+pub mod compare_json;
+pub mod csv;
 pub mod grid;
+pub mod json;
+pub mod npz;
 pub mod number;
 pub mod page;
+pub mod sheet;
+pub mod stacked;
+pub mod story;
+pub mod summary;
+pub mod table;
+
+use crate::lesson::{Labels, Saying};
+use crate::plan::{Attention, StepId};
+use crate::trace::Trace;
+use page::Page;
+
+/// What a view is given: a trace, which of its steps to show, and what the lesson says about them.
+pub struct Scene<'a> {
+    /// Shown above everything.
+    pub title: &'a str,
+    /// One sentence on what to notice; may be empty.
+    pub summary: &'a str,
+    /// Where the example comes from; may be empty.
+    pub source: &'a str,
+    /// The attention call.
+    pub attention: &'a Attention,
+    /// Names of the tokens.
+    pub labels: &'a Labels,
+    /// Told at a step, in order.
+    pub story: &'a [Saying],
+    /// The numbers.
+    pub trace: &'a Trace<f64>,
+    /// The steps to show, in order.
+    pub steps: &'a [StepId],
+    /// How many sequences the batch has.
+    pub batch: Option<usize>,
+    /// The look of the page.
+    pub page: Page,
+}

@@ -1,0 +1,54 @@
+//! The lesson that a verb was given: a name from `mha lessons`, or a path.
+
+use std::path::Path;
+
+use super::common::{Common, Lang};
+use crate::fault::{Fault, Outcome, nearest};
+use crate::lesson::{self, Language, Options, Problem, builtin};
+
+/// What `mha trace` and `mha compare` show when no lesson is named.
+pub(super) const DEFAULT: &str = "two-heads";
+
+/// Loads a lesson.
+///
+/// # Errors
+/// Everything that is wrong with the file; a name that is neither a lesson nor a file.
+pub(super) fn load(name: &str, common: &Common, allow_outside: bool) -> Outcome<Problem> {
+    let options = Options { language: language(common), allow_outside };
+    if let Some(lesson) = builtin::find(name) {
+        return lesson::parse(lesson.text, &format!("{}.yaml", lesson.name), Path::new("."), &options);
+    }
+    let path = Path::new(name);
+    let is_a_word = !name.contains(['/', '\\', '.']) && name != "-";
+    if is_a_word && !path.exists() {
+        let names = || builtin::all().iter().map(|lesson| lesson.name);
+        let remedy = match nearest(name, names()) {
+            Some(near) => format!("did you mean {near}? `mha lessons` lists them; a file is named with its ending, as {name}.yaml"),
+            None => format!("`mha lessons` lists them; a file is named with its ending, as {name}.yaml"),
+        };
+        let list: Vec<&str> = names().collect();
+        return Err(Fault::new(
+            format!("there is no lesson called {name}"),
+            format!("the lessons are {}", list.join(", ")),
+            remedy,
+        )
+        .into());
+    }
+    lesson::load(path, &options)
+}
+
+/// The language asked for, or the locale's.
+pub(super) fn language(common: &Common) -> Language {
+    let from_locale = || {
+        ["LC_ALL", "LC_MESSAGES", "LANG"]
+            .iter()
+            .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+            .is_some_and(|locale| locale.starts_with("zh"))
+    };
+    match common.lang {
+        Some(Lang::Zh) => Language::Zh,
+        Some(Lang::En) => Language::En,
+        None if from_locale() => Language::Zh,
+        None => Language::En,
+    }
+}

@@ -1,0 +1,121 @@
+//! Which steps a person asked for.
+
+use wildmatch::WildMatch;
+
+use crate::fault::{Fault, Outcome, nearest};
+use crate::plan::{Plan, StepId};
+use crate::views::stacked::file_name;
+
+/// What narrows a trace.
+#[derive(Debug, Default)]
+pub(super) struct Selection<'a> {
+    /// Globs over step ids (`head.2.*`), or the stacked names of files (`weights`); empty means all.
+    pub(super) steps: &'a [String],
+    /// Heads, from 1; empty means all.
+    pub(super) heads: &'a [usize],
+    /// The sequence, from 0; `None` means all.
+    pub(super) sequence: Option<usize>,
+}
+
+impl Selection<'_> {
+    /// The chosen steps, in the plan's order.
+    ///
+    /// # Errors
+    /// A pattern that matches nothing, or a head that is not there.
+    pub(super) fn of(&self, plan: &Plan, num_heads: usize) -> Outcome<Vec<StepId>> {
+        if let Some(head) = self.heads.iter().find(|head| **head == 0 || **head > num_heads) {
+            let fault = Fault::new(
+                format!("there is no head {head}"),
+                format!("this problem has {num_heads}, counted from 1"),
+                format!("choose from 1 to {num_heads}"),
+            );
+            return Err(fault.in_source("--heads").into());
+        }
+        let patterns: Vec<Pattern> = self.steps.iter().map(|text| Pattern::new(text)).collect();
+        let here = |id: StepId| match (self.sequence, id.sequence) {
+            (Some(wanted), Some(is)) => wanted == is,
+            _ => true,
+        };
+        let ids: Vec<StepId> = plan.steps().iter().map(|step| step.id).filter(|id| here(*id)).collect();
+        for pattern in &patterns {
+            if !ids.iter().any(|id| pattern.matches(*id)) {
+                return Err(nothing_matches(&pattern.text, &ids));
+            }
+        }
+        let chosen = |id: &StepId| {
+            (patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(*id)))
+                && (self.heads.is_empty() || id.head().is_none_or(|head| self.heads.contains(&(head.0 + 1))))
+        };
+        Ok(ids.into_iter().filter(chosen).collect())
+    }
+}
+
+struct Pattern {
+    text: String,
+    glob: WildMatch,
+}
+
+impl Pattern {
+    fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), glob: WildMatch::new(text) }
+    }
+
+    fn matches(&self, id: StepId) -> bool {
+        self.glob.matches(&id.name.to_string())
+            || self.glob.matches(&id.to_string())
+            || file_name(id.name).is_some_and(|name| name == self.text)
+    }
+}
+
+fn nothing_matches(pattern: &str, ids: &[StepId]) -> crate::fault::Faults {
+    let mut names: Vec<String> = ids.iter().map(|id| id.name.to_string()).collect();
+    names.extend(ids.iter().filter_map(|id| file_name(id.name)));
+    let remedy = match nearest(pattern, names.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean {near}? Globs work too: head.2.*"),
+        None => "use names as the page shows them, or globs such as head.2.*".to_owned(),
+    };
+    let last = ids.last().map(ToString::to_string).unwrap_or_default();
+    Fault::new(
+        format!("no step is called {pattern}"),
+        format!("this problem's steps run from {} to {last}", ids.first().map(ToString::to_string).unwrap_or_default()),
+        remedy,
+    )
+    .in_source("--steps")
+    .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Attention, Call, Name, Projection, attention};
+    use nalgebra::DMatrix;
+    use std::sync::Arc;
+
+    fn two_heads() -> Plan {
+        let square = Arc::new(DMatrix::identity(4, 4));
+        let mut inputs = crate::plan::Inputs::new();
+        inputs.insert(Name::X.into(), Arc::new(DMatrix::from_element(3, 4, 1.0)));
+        inputs.extend(Projection::ALL.map(|p| (Name::W(p).into(), square.clone())));
+        attention::plan(&Call { attention: Attention::multi_head(4, 2), batch: None, inputs }).unwrap()
+    }
+
+    fn chosen(steps: &[&str], heads: &[usize]) -> Vec<String> {
+        let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
+        let selection = Selection { steps: &steps, heads, sequence: None };
+        selection.of(&two_heads(), 2).unwrap().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn globs_choose_steps_and_files_names_choose_every_head() {
+        assert_eq!(chosen(&["head.2.s*", "q"], &[]), ["q", "head.2.scores"]);
+        assert_eq!(chosen(&["weights"], &[]), ["head.1.weights", "head.2.weights"]);
+        assert_eq!(chosen(&["weights", "concat"], &[2]), ["head.2.weights", "concat"]);
+    }
+
+    #[test]
+    fn a_typo_is_answered_with_the_nearest_step() {
+        let steps = ["head.1.score".to_owned()];
+        let error = Selection { steps: &steps, ..Selection::default() }.of(&two_heads(), 2).unwrap_err();
+        assert!(error.to_string().contains("did you mean head.1.scores?"), "{error}");
+    }
+}

@@ -1,0 +1,190 @@
+//! `mha trace`: loads a lesson, runs its plan, writes every step.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+
+use super::output::{self, Content};
+use super::select::Selection;
+use super::{Common, Ending, lesson};
+use crate::fault::{Fault, Faults, Outcome};
+use crate::lesson::Problem;
+use crate::ops::{Arithmetic, Layout};
+use crate::plan::{Plan, StepId, attention};
+use crate::trace::{Keep, Trace, run_plan};
+use crate::views::{self, Scene, csv, json, story, summary, table};
+
+/// Show every number of a worked example, step by step
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mha trace                                   the 3×4 example with two heads
+  mha trace --steps 'head.2.*'                only head 2
+  mha trace masks --heads 1                   another lesson, its first head
+  mha trace my-lesson.yaml --format json      numbers in full, for a program
+  mha trace --layout columns                  tokens in columns: W · x, Kᵀ · Q
+  mha trace --format npz --output trace.npz   for NumPy")]
+pub(super) struct TraceArgs {
+    /// A name from `mha lessons`, or a lesson file; - is standard input
+    #[arg(default_value = lesson::DEFAULT)]
+    lesson: String,
+    /// Show these steps only: names or globs, with commas (q,head.2.*)
+    #[arg(long, value_name = "GLOBS", value_delimiter = ',')]
+    steps: Vec<String>,
+    /// Show these heads only, counted from 1 (1,3)
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    heads: Vec<usize>,
+    /// One line a step instead of its table
+    #[arg(long, conflicts_with = "format")]
+    summary: bool,
+    /// What to write
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: TraceFormat,
+    /// Tokens in rows, or in columns
+    #[arg(long, value_name = "WAY", default_value = "rows")]
+    layout: Way,
+    /// Which sequence of a batch, counted from 1, or `all` [default: 1; all for npz]
+    #[arg(long, value_name = "B")]
+    sequence: Option<Which>,
+    /// Let the lesson name files outside its folder
+    #[arg(long)]
+    allow_outside: bool,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// Formats of a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum TraceFormat {
+    /// Tables to read
+    Table,
+    /// Every number in full, with names, formulas and shapes
+    Json,
+    /// NumPy arrays, heads stacked
+    Npz,
+    /// One number a line
+    Csv,
+}
+
+/// `--layout`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Way {
+    /// A token is a row
+    Rows,
+    /// A token is a column
+    Columns,
+}
+
+impl From<Way> for Layout {
+    fn from(way: Way) -> Self {
+        match way {
+            Way::Rows => Self::Rows,
+            Way::Columns => Self::Columns,
+        }
+    }
+}
+
+/// `--sequence`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Which {
+    /// One, from 0.
+    One(usize),
+    /// Every one.
+    All,
+}
+
+impl std::str::FromStr for Which {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse::<usize>() {
+            _ if text == "all" => Ok(Self::All),
+            Ok(number) if number > 0 => Ok(Self::One(number - 1)),
+            _ => Err("a number from 1, or all".to_owned()),
+        }
+    }
+}
+
+pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
+    let problem = lesson::load(&args.lesson, &args.common, args.allow_outside)?;
+    let call = problem.call();
+    let plan = Arc::new(attention::plan(&call).map_err(|fault| Faults::from(fault.in_source(&args.lesson)))?);
+    let steps = choose(args, &problem, &plan)?;
+    let keep = keep(&plan, &steps, &problem);
+    let trace = run_plan(plan, &call.inputs, &keep, Arithmetic::Ordered)?;
+    write(args, &problem, &trace, &steps)?;
+    Ok(Ending::Done)
+}
+
+fn choose(args: &TraceArgs, problem: &Problem, plan: &Plan) -> Outcome<Vec<StepId>> {
+    let sequence = match (args.sequence, problem.batch) {
+        (None, _) if args.format == TraceFormat::Npz => None,
+        (Some(Which::All), _) => None,
+        (None, _) => Some(0),
+        (Some(Which::One(one)), Some(count)) if one < count => Some(one),
+        (Some(Which::One(one)), batch) => {
+            let why = match batch {
+                Some(count) => format!("the batch holds {count}, counted from 1"),
+                None => "the lesson's input has no batch axis".to_owned(),
+            };
+            let remedy = batch.map_or("leave --sequence away".to_owned(), |count| format!("choose from 1 to {count}"));
+            let fault = Fault::new(format!("there is no sequence {}", one + 1), why, remedy);
+            return Err(fault.in_source("--sequence").into());
+        }
+    };
+    Selection { steps: &args.steps, heads: &args.heads, sequence }.of(plan, problem.attention.num_heads)
+}
+
+/// What has to be kept: the chosen steps, what they were made from (to say what happened), and what the story quotes.
+fn keep(plan: &Plan, steps: &[StepId], problem: &Problem) -> Keep {
+    let mut ids: HashSet<StepId> = steps.iter().copied().collect();
+    for step in steps.iter().filter_map(|id| plan.get(*id)) {
+        ids.extend(&step.inputs);
+    }
+    let sequences: HashSet<Option<usize>> = steps.iter().map(|id| id.sequence).collect();
+    for saying in &problem.story {
+        for part in story::parts(&saying.say) {
+            if let story::Part::Cell(id, ..) = part {
+                ids.insert(id);
+                ids.extend(sequences.iter().map(|sequence| id.in_sequence(*sequence)));
+            }
+        }
+    }
+    Keep::Only(ids)
+}
+
+fn write(args: &TraceArgs, problem: &Problem, trace: &Trace<f64>, steps: &[StepId]) -> Outcome<()> {
+    let scene = Scene {
+        title: &problem.title,
+        summary: &problem.summary,
+        source: &problem.source,
+        attention: &problem.attention,
+        labels: &problem.labels,
+        story: &problem.story,
+        trace,
+        steps,
+        batch: problem.batch,
+        page: args.common.page(args.layout.into()),
+    };
+    let content = if args.format == TraceFormat::Npz { Content::Bytes } else { Content::Text };
+    if content == Content::Bytes && args.layout == Way::Columns {
+        return Err(Fault::new(
+            "npz files hold tokens in rows",
+            "their names and shapes are fixed, so that programs can rely on them",
+            "leave --layout away; transpose in NumPy with .T",
+        )
+        .in_source("--layout")
+        .into());
+    }
+    output::write(&args.common, content, |out| match args.format {
+        TraceFormat::Table if args.summary => summary::write(&scene, out),
+        TraceFormat::Table => table::write(&scene, out),
+        TraceFormat::Json => json::write(&scene, out),
+        TraceFormat::Csv => csv::write(&scene, out),
+        TraceFormat::Npz => {
+            let keep_batch_axis = !matches!(args.sequence, Some(Which::One(_)));
+            views::npz::write(&scene, keep_batch_axis, out)
+        }
+    })
+}

@@ -1,0 +1,75 @@
+//! Figures about a trace: how spread out attention is, how far two traces differ.
+
+use crate::ops::{Real, View};
+use crate::plan::{HeadStep, Name, Stack, StepId};
+
+use super::Trace;
+
+/// The entropy of a distribution in bits: 0 where all weight is on one key, log₂ n where it is even over n.
+///
+/// What is missing to 1 belongs to a sink and counts as one more place. NaN where a weight is.
+pub fn entropy_bits(weights: impl IntoIterator<Item = f64>) -> f64 {
+    let term = |p: f64| if p == 0.0 { 0.0 } else { -p * libm::log2(p) };
+    let (mut bits, mut rest) = (0.0, 1.0);
+    for weight in weights {
+        bits += term(weight);
+        rest -= weight;
+    }
+    // Below this the rest is rounding, not a sink.
+    if rest > 1e-9 { bits + term(rest) } else { bits + 0.0 }
+}
+
+/// The attention weights of one sequence, head by head, where the trace holds them: from the heads' own steps, or
+/// from the sheets of a stack.
+pub fn weights<T: Real>(trace: &Trace<T>, sequence: Option<usize>) -> Vec<View<'_, T>> {
+    let of_head = |(step, value): (&crate::plan::Step, _)| match step.id.name {
+        Name::Head(_, HeadStep::Weights) if step.id.sequence == sequence => Some(value),
+        _ => None,
+    };
+    let heads: Vec<View<'_, T>> = trace.steps().filter_map(of_head).collect();
+    if !heads.is_empty() {
+        return heads;
+    }
+    let id = StepId { sequence, name: Name::Stack(Stack::Weights) };
+    let (Some(step), Some(place)) = (trace.plan().get(id), trace.plan().place(id)) else { return Vec::new() };
+    let crate::plan::Axis::StackedQueries(sheets) = step.axes.0 else { return Vec::new() };
+    let rows = step.shape.0 / sheets.max(1);
+    (0..sheets).filter_map(|sheet| trace.part(place, sheet * rows, rows)).collect()
+}
+
+/// The last step of a sequence: what the attention call gives.
+pub fn result<T: Real>(trace: &Trace<T>, sequence: Option<usize>) -> Option<StepId> {
+    trace.plan().steps().iter().rev().map(|step| step.id).find(|id| id.sequence == sequence)
+}
+
+/// The largest difference between two matrices of one shape, and where it is (from 0). NaN against NaN is none.
+pub fn largest_difference(a: &View<'_, f64>, b: &View<'_, f64>) -> Option<(f64, usize, usize)> {
+    if a.shape() != b.shape() {
+        return None;
+    }
+    let mut largest = (0.0, 0, 0);
+    for row in 0..a.nrows() {
+        for column in 0..a.ncols() {
+            let (x, y) = (a[(row, column)], b[(row, column)]);
+            let same = x == y || (x.is_nan() && y.is_nan());
+            let difference = if same { 0.0 } else { (x - y).abs() };
+            if difference > largest.0 || difference.is_nan() {
+                largest = (difference, row, column);
+            }
+        }
+    }
+    Some(largest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn even_over_four_is_two_bits_and_a_sink_counts_as_a_place() {
+        assert_eq!(entropy_bits([0.25; 4]), 2.0);
+        assert_eq!(entropy_bits([1.0, 0.0]), 0.0);
+        // Half for the only key, half for the sink: one bit.
+        assert_eq!(entropy_bits([0.5]), 1.0);
+    }
+}

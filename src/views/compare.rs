@@ -1,0 +1,350 @@
+//! Variants side by side: what each costs, where each looks, and how far the outputs differ.
+
+use std::io::{self, Write};
+
+use colored::Colorize;
+
+use super::grid::Grid;
+use super::number::{digits_for, grouped, number};
+use super::page::{Layout, Page};
+use super::sheet::Sheet;
+use super::table;
+use crate::fault::visible;
+use crate::lesson::Labels;
+use crate::ops::{View, size};
+use crate::plan::memory::{self, Kind};
+use crate::plan::rewrites::Variant;
+use crate::plan::{Call, HeadStep, Name, Step, StepId, TileStep};
+use crate::trace::Trace;
+use crate::trace::measure::{self, entropy_bits};
+
+/// One variant with its numbers.
+pub struct Side {
+    /// Which it is.
+    pub variant: Variant,
+    /// The call as the variant sees it.
+    pub call: Call,
+    /// Its numbers.
+    pub trace: Trace<f64>,
+}
+
+/// Variants of one problem.
+pub struct Comparison<'a> {
+    /// The lesson's title.
+    pub title: &'a str,
+    /// Names of the tokens.
+    pub labels: &'a Labels,
+    /// The variants, the first being what the others are measured against.
+    pub sides: &'a [Side],
+    /// The sequence shown.
+    pub sequence: Option<usize>,
+    /// The look of the page.
+    pub page: Page,
+}
+
+/// What a variant takes and gives, in figures.
+pub struct Figures {
+    /// Rows of attention weights: h · n_q.
+    pub distributions: usize,
+    /// Learned numbers that the variant uses.
+    pub parameters: u128,
+    /// Multiplications in products, over all sequences.
+    pub multiplications: u128,
+    /// e^x, over all sequences.
+    pub exponentials: u128,
+    /// Numbers a cached token takes: g · (d_k + d_v).
+    pub cached_per_token: u128,
+    /// Mean entropy of the rows of weights in bits, where the weights are held.
+    pub mean_entropy: Option<f64>,
+}
+
+impl Side {
+    /// The figures of one sequence.
+    pub fn figures(&self, sequence: Option<usize>) -> Figures {
+        let attention = &self.call.attention;
+        let cost = self.trace.plan().cost();
+        let rows: Vec<f64> = self.entropies(sequence).into_iter().flatten().collect();
+        let queries = self.result(sequence).map_or(0, |(_, value)| value.nrows());
+        // A variant may run more heads than its call names (the average of one head run h times).
+        let heads = measure::weights(&self.trace, sequence).len().max(attention.num_heads);
+        Figures {
+            distributions: heads * queries,
+            parameters: self.trace.plan().parameters(),
+            multiplications: cost.multiplications,
+            exponentials: cost.exponentials,
+            cached_per_token: attention.num_kv_heads as u128 * (attention.d_k + attention.d_v) as u128,
+            mean_entropy: (!rows.is_empty()).then(|| rows.iter().sum::<f64>() / rows.len() as f64),
+        }
+    }
+
+    /// Entropy in bits of every row of weights, head by head.
+    pub fn entropies(&self, sequence: Option<usize>) -> Vec<Vec<f64>> {
+        let rows = |head: &View<'_, f64>| {
+            (0..head.nrows()).map(|r| entropy_bits(head.row(r).iter().copied())).collect::<Vec<f64>>()
+        };
+        measure::weights(&self.trace, sequence).iter().map(rows).collect()
+    }
+
+    /// What the variant gives in the end.
+    pub fn result(&self, sequence: Option<usize>) -> Option<(&Step, View<'_, f64>)> {
+        let id = measure::result(&self.trace, sequence)?;
+        Some((self.trace.plan().get(id)?, self.trace.get(id)?))
+    }
+}
+
+/// Writes the whole page.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let page = &comparison.page;
+    let names: Vec<String> = comparison.sides.iter().map(|side| side.variant.to_string()).collect();
+    let title = format!("{}: {} side by side", visible(comparison.title), names.join(", "));
+    for line in page.paragraph(&title, 0).lines() {
+        writeln!(out, "{}", line.bold())?;
+    }
+    for side in comparison.sides {
+        write!(out, "{}", page.paragraph(&format!("{}: {}.", side.variant, side.variant.meaning()), 0))?;
+    }
+    writeln!(out)?;
+    figures(comparison, out)?;
+    for side in comparison.sides {
+        weights(comparison, side, out)?;
+    }
+    for side in comparison.sides {
+        match side.variant {
+            Variant::Fused => memory_table(comparison, side, out)?,
+            Variant::Flash(_) => states(comparison, side, out)?,
+            _ => {}
+        }
+    }
+    outputs(comparison, out)
+}
+
+fn heading(words: &str, page: &Page, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out)?;
+    for line in page.paragraph(words, 0).lines() {
+        writeln!(out, "{}", line.cyan().bold())?;
+    }
+    Ok(())
+}
+
+/// One row a figure, one column a variant.
+fn figures(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let sequence = comparison.sequence;
+    let facing = |shape: (usize, usize)| match comparison.page.layout {
+        Layout::Rows => size(shape),
+        Layout::Columns => size((shape.1, shape.0)),
+    };
+    let mut grid = Grid {
+        columns: comparison.sides.iter().map(|side| side.variant.to_string()).collect(),
+        ..Grid::default()
+    };
+    let mut row = |name: &str, of: &dyn Fn(&Side) -> String| {
+        grid.rows.push(name.to_owned());
+        grid.cells.push(comparison.sides.iter().map(of).collect());
+    };
+    let shape = |side: &Side, name: Name| {
+        side.trace.plan().get(StepId { sequence, name }).map_or("–".to_owned(), |step| facing(step.shape))
+    };
+    row("num_heads", &|side| side.call.attention.num_heads.to_string());
+    row("num_kv_heads", &|side| side.call.attention.num_kv_heads.to_string());
+    row("d_k", &|side| side.call.attention.d_k.to_string());
+    row("d_v", &|side| side.call.attention.d_v.to_string());
+    row("Q", &|side| shape(side, Name::Q));
+    row("K", &|side| shape(side, Name::K));
+    row("V", &|side| shape(side, Name::V));
+    row("scores of a head", &|side| score_shape(side, sequence, &facing));
+    row("distributions", &|side| grouped(side.figures(sequence).distributions as u128));
+    row("mean entropy, bits", &|side| {
+        side.figures(sequence)
+            .mean_entropy
+            .map_or("not held".to_owned(), |bits| number(bits, comparison.page.digits))
+    });
+    row("parameters", &|side| grouped(side.figures(sequence).parameters));
+    row("multiplications", &|side| grouped(side.figures(sequence).multiplications));
+    row("exponentials", &|side| grouped(side.figures(sequence).exponentials));
+    row("KV cache a token", &|side| grouped(side.figures(sequence).cached_per_token));
+    row("output", &|side| side.result(sequence).map_or("–".to_owned(), |(step, _)| facing(step.shape)));
+    write!(out, "{}", grid.render(&comparison.page))?;
+    let words = "Distributions are rows of attention weights, h · n_q. Multiplications are those inside products; \
+                 exponentials are the softmax's. The cache counts numbers: num_kv_heads · (d_k + d_v).";
+    write!(out, "{}", comparison.page.paragraph(words, 0))
+}
+
+fn score_shape(side: &Side, sequence: Option<usize>, facing: &dyn Fn((usize, usize)) -> String) -> String {
+    let of_head = |step: &&Step| {
+        step.id.sequence == sequence
+            && matches!(step.id.name, Name::Head(_, HeadStep::Scores) | Name::Tile(_, _, TileStep::Scores))
+    };
+    match side.trace.plan().steps().iter().find(of_head) {
+        Some(step) if matches!(step.id.name, Name::Tile(..)) => format!("tiles of {}", facing(step.shape)),
+        Some(step) => facing(step.shape),
+        None => measure::weights(&side.trace, sequence)
+            .first()
+            .map_or("–".to_owned(), |head| facing(head.shape())),
+    }
+}
+
+/// Each head's weights, with the entropy of every distribution.
+fn weights(comparison: &Comparison<'_>, side: &Side, out: &mut dyn Write) -> io::Result<()> {
+    let page = &comparison.page;
+    let heads = measure::weights(&side.trace, comparison.sequence);
+    let keys = heads.first().map_or(0, View::ncols);
+    for (head, value) in heads.iter().enumerate() {
+        let words = format!(
+            "{} · attention weights of head {} · entropy in bits, even is {}",
+            side.variant,
+            head + 1,
+            { number(libm::log2(keys as f64), page.digits) }
+        );
+        heading(&words, page, out)?;
+        let queries = &comparison.labels.queries;
+        let name =
+            |names: &[String], at: usize| names.get(at).cloned().unwrap_or_else(|| (at + 1).to_string());
+        let mut lines: Vec<Vec<String>> = Vec::new();
+        for r in 0..value.nrows() {
+            let mut line: Vec<String> = value.row(r).iter().map(|w| number(*w, page.digits)).collect();
+            line.push(number(entropy_bits(value.row(r).iter().copied()), page.digits));
+            lines.push(line);
+        }
+        let askers: Vec<String> = (0..value.nrows()).map(|r| name(queries, r)).collect();
+        let mut answers: Vec<String> = (0..keys).map(|c| name(&comparison.labels.keys, c)).collect();
+        answers.push("entropy".to_owned());
+        let grid = match page.layout {
+            Layout::Rows => Grid { rows: askers, columns: answers, cells: lines, ..Grid::default() },
+            Layout::Columns => Grid {
+                rows: answers,
+                columns: askers,
+                cells: (0..=keys).map(|c| lines.iter().map(|line| line[c].clone()).collect()).collect(),
+                ..Grid::default()
+            },
+        };
+        write!(out, "{}", grid.render(page))?;
+    }
+    Ok(())
+}
+
+/// Shape, strides and memory order of each step of production code.
+fn memory_table(comparison: &Comparison<'_>, side: &Side, out: &mut dyn Write) -> io::Result<()> {
+    heading(&format!("{} · shape and memory order of each step", side.variant), &comparison.page, out)?;
+    let list = |numbers: &[usize]| {
+        let texts: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+        format!("({})", texts.join(", "))
+    };
+    let mut grid = Grid {
+        columns: ["shape", "strides", "in one run", "made by"].map(String::from).to_vec(),
+        ..Grid::default()
+    };
+    for (id, memory) in memory::of(side.trace.plan()) {
+        if id.sequence.is_some() && id.sequence != comparison.sequence {
+            continue;
+        }
+        grid.rows.push(id.name.to_string());
+        grid.cells.push(vec![
+            list(&memory.dims),
+            list(&memory.strides),
+            if memory.contiguous() { "yes" } else { "no" }.to_owned(),
+            match memory.kind {
+                Kind::Given => "given",
+                Kind::New => "computing",
+                Kind::View => "a view: nothing moves",
+                Kind::Copy => "a copy (contiguous)",
+            }
+            .to_owned(),
+        ]);
+    }
+    write!(out, "{}", grid.render(&comparison.page))?;
+    let words = "Rows lie one after the other, as PyTorch and NumPy keep them; a stride is how many numbers lie \
+                 between neighbours along an axis. Splitting into heads only swaps strides; merging them has to copy.";
+    write!(out, "{}", comparison.page.paragraph(words, 0))
+}
+
+/// The running state after every tile.
+fn states(comparison: &Comparison<'_>, side: &Side, out: &mut dyn Write) -> io::Result<()> {
+    for (step, value) in side.trace.steps() {
+        let Name::Tile(head, tile, within) = step.id.name else { continue };
+        if step.id.sequence != comparison.sequence
+            || !matches!(within, TileStep::Scores | TileStep::MaskedScores | TileStep::State)
+        {
+            continue;
+        }
+        let what = match within {
+            TileStep::State => "state after the tile: maximum m, sum ℓ, output o",
+            TileStep::MaskedScores => "masked scores",
+            _ => "scores",
+        };
+        let words = format!("{} · head {}, tile {} · {what}", side.variant, head.0 + 1, tile + 1);
+        heading(&words, &comparison.page, out)?;
+        let sheet = Sheet::new(step, value, comparison.labels, comparison.page.layout);
+        write!(out, "{}", table::grid(&sheet, step, &comparison.page).render(&comparison.page))?;
+        if within == TileStep::State
+            && let Some(inputs) = side.trace.inputs(step)
+        {
+            let (rows, columns) = super::sheet::names(step, comparison.labels);
+            let write_number = |v: f64| number(v, comparison.page.digits);
+            let told = crate::ops::Told {
+                id: step.id,
+                value,
+                inputs,
+                rows: &rows,
+                columns: &columns,
+                layout: comparison.page.layout,
+                write: &write_number,
+            };
+            write!(out, "{}", comparison.page.paragraph(&crate::ops::Operation::tell(&step.op, &told), 4))?;
+        }
+    }
+    Ok(())
+}
+
+/// Every variant's output, and how far it is from the first one's.
+fn outputs(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let page = &comparison.page;
+    let sequence = comparison.sequence;
+    for side in comparison.sides {
+        let Some((step, value)) = side.result(sequence) else { continue };
+        heading(&format!("{} · {}", side.variant, step.id), page, out)?;
+        let sheet = Sheet::new(step, value, comparison.labels, page.layout);
+        write!(out, "{}", table::grid(&sheet, step, page).render(page))?;
+    }
+    let Some((first, others)) = comparison.sides.split_first() else { return Ok(()) };
+    let Some((_, from)) = first.result(sequence) else { return Ok(()) };
+    for side in others {
+        let Some((step, to)) = side.result(sequence) else { continue };
+        let Some((largest, row, column)) = measure::largest_difference(&from, &to) else {
+            let words = format!(
+                "{} gives {}, {} gives {}: there is no cell-by-cell difference.",
+                first.variant,
+                size(from.shape()),
+                side.variant,
+                size(to.shape())
+            );
+            heading("difference of outputs", page, out)?;
+            write!(out, "{}", page.paragraph(&words, 4))?;
+            continue;
+        };
+        heading(&format!("{} − {} · difference of outputs", side.variant, first.variant), page, out)?;
+        if same_but_for_rounding(largest, &from) {
+            let words = match largest {
+                0.0 => "The same numbers, to the last bit.".to_owned(),
+                _ => format!("The same numbers: the largest difference is {largest:.1e}, which is rounding."),
+            };
+            write!(out, "{}", page.paragraph(&words, 4))?;
+            continue;
+        }
+        let difference = to - from;
+        let sheet = Sheet::new(step, difference.as_view(), comparison.labels, page.layout);
+        let digits = digits_for(sheet.numbers(), page.digits);
+        write!(out, "{}", table::grid(&sheet, step, page).render(page))?;
+        let words = format!("Largest: {} at [{},{}].", number(largest, digits), row + 1, column + 1);
+        write!(out, "{}", page.paragraph(&words, 4))?;
+    }
+    Ok(())
+}
+
+/// Whether a difference is no more than other orders of summing give.
+fn same_but_for_rounding(largest: f64, values: &View<'_, f64>) -> bool {
+    let size = values.iter().filter(|v| v.is_finite()).fold(1.0, |most: f64, v| most.max(v.abs()));
+    largest <= 1e-12 * size
+}

@@ -1,0 +1,164 @@
+//! JSON: every number in full, never rounded. What JSON has no number for is "NaN", "Infinity", "-Infinity".
+
+use std::io::{self, Write};
+
+use serde_json::{Map, Value, json};
+
+use super::Scene;
+use super::page::Layout;
+use super::sheet::Sheet;
+use crate::plan::spec::{Alignment, Mask, NormScope, Positions, RopeLayout, Scale};
+use crate::plan::{Attention, Plan, Step, names};
+
+/// Writes `{"mha": 1, "title", "config", "steps": […]}`, a step a line.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
+    write!(
+        out,
+        "{{\"mha\": 1, \"title\": {}, \"config\": {}, \"steps\": [",
+        json!(scene.title),
+        config(scene.attention)
+    )?;
+    let mut first = true;
+    for (step, value) in
+        scene.steps.iter().filter_map(|id| Some((scene.trace.plan().get(*id)?, scene.trace.get(*id)?)))
+    {
+        write!(out, "{}\n  ", if first { "" } else { "," })?;
+        first = false;
+        let sheet = Sheet::new(step, value, scene.labels, scene.page.layout);
+        write_step(scene.trace.plan(), step, &sheet, scene.page.layout, out)?;
+    }
+    writeln!(out, "\n]}}")
+}
+
+/// One step: id, title, formula, inputs, shape, names and numbers.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_step(
+    plan: &Plan,
+    step: &Step,
+    sheet: &Sheet<'_>,
+    layout: Layout,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let formula = plan.formula(step, layout);
+    let formula = if formula.sizes.is_empty() {
+        formula.equation
+    } else {
+        format!("{} · {}", formula.equation, formula.sizes)
+    };
+    let inputs: Vec<String> = step.inputs.iter().map(ToString::to_string).collect();
+    let (rows, columns) = sheet.shape();
+    write!(
+        out,
+        "{{\"id\": {}, \"title\": {}, \"formula\": {}, \"inputs\": {}, \"shape\": [{rows}, {columns}], \
+         \"rows\": {}, \"columns\": {}, \"value\": ",
+        json!(step.id.to_string()),
+        json!(names::title(step.id.name)),
+        json!(formula),
+        json!(inputs),
+        json!(sheet.rows),
+        json!(sheet.columns),
+    )?;
+    write_numbers(rows, columns, |r, c| sheet.at(r, c), out)?;
+    write!(out, "}}")
+}
+
+/// A matrix as nested lists.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_numbers(
+    rows: usize,
+    columns: usize,
+    at: impl Fn(usize, usize) -> f64,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    write!(out, "[")?;
+    for r in 0..rows {
+        write!(out, "{}[", if r == 0 { "" } else { ", " })?;
+        for c in 0..columns {
+            write!(out, "{}{}", if c == 0 { "" } else { ", " }, figure(at(r, c)))?;
+        }
+        write!(out, "]")?;
+    }
+    write!(out, "]")
+}
+
+/// One number as JSON: in full, or the word for what JSON cannot write.
+pub fn figure(value: f64) -> Value {
+    if value.is_nan() {
+        json!("NaN")
+    } else if value == f64::INFINITY {
+        json!("Infinity")
+    } else if value == f64::NEG_INFINITY {
+        json!("-Infinity")
+    } else if value == 0.0 {
+        json!(0.0)
+    } else {
+        json!(value)
+    }
+}
+
+/// The attention call, in the words of a lesson file.
+pub fn config(attention: &Attention) -> Value {
+    let mut config = Map::new();
+    let mut put = |key: &str, value: Value| config.insert(key.to_owned(), value);
+    put("d_model", json!(attention.d_model));
+    if attention.d_kv_model != attention.d_model {
+        put("d_kv_model", json!(attention.d_kv_model));
+    }
+    put("num_heads", json!(attention.num_heads));
+    put("num_kv_heads", json!(attention.num_kv_heads));
+    put("d_k", json!(attention.d_k));
+    put("d_v", json!(attention.d_v));
+    put("scale", json!(attention.scale_value()));
+    put("scale_is_default", json!(attention.scale == Scale::RootOfDk));
+    if !attention.masks.is_empty() {
+        put("mask", attention.masks.iter().map(mask).collect());
+    }
+    match &attention.positions {
+        Positions::None => {}
+        Positions::Alibi { slopes, .. } => {
+            put("positions", json!({"alibi": {"slopes": slopes}}));
+        }
+        Positions::Rope(rope) => {
+            let layout = match rope.layout {
+                RopeLayout::HalfSplit => "half-split",
+                RopeLayout::Interleaved => "interleaved",
+            };
+            let rope = json!({"theta": rope.theta, "layout": layout, "dims": rope.dims,
+                "q_positions": rope.q_positions, "k_positions": rope.k_positions});
+            put("positions", json!({ "rope": rope }));
+        }
+    }
+    if let Some(cap) = attention.softcap {
+        put("softcap", json!(cap));
+    }
+    if let Some(norm) = &attention.qk_norm {
+        let scope = match norm.scope {
+            NormScope::Head => "head",
+            NormScope::Full => "full",
+        };
+        put("qk_norm", json!({"eps": norm.eps, "q": norm.q_gain, "k": norm.k_gain, "scope": scope}));
+    }
+    if let Some(sinks) = &attention.sinks {
+        put("sinks", json!(sinks));
+    }
+    Value::Object(config)
+}
+
+fn mask(mask: &Mask) -> Value {
+    match mask {
+        Mask::Causal(Alignment::BottomRight) => json!({"causal": "bottom-right"}),
+        Mask::Causal(Alignment::TopLeft) => json!({"causal": "top-left"}),
+        Mask::Causal(Alignment::Offset(offset)) => json!({"causal": {"offset": offset}}),
+        Mask::Window { left, right, .. } => json!({"window": {"left": left, "right": right}}),
+        Mask::KeyPadding(_) => json!("key_padding"),
+        Mask::Allow(_) => json!("allow"),
+        Mask::Add(_) => json!("add"),
+    }
+}

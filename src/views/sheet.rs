@@ -1,0 +1,74 @@
+//! One matrix with the names of its rows and columns, facing the way the page's layout wants it.
+
+use super::page::Layout;
+use crate::lesson::Labels;
+use crate::ops::View;
+use crate::plan::{Axis, Step};
+
+/// A matrix to be shown: rows and columns are those of the page.
+pub struct Sheet<'a> {
+    value: View<'a, f64>,
+    layout: Layout,
+    /// Names of the rows.
+    pub rows: Vec<String>,
+    /// Names of the columns.
+    pub columns: Vec<String>,
+}
+
+impl<'a> Sheet<'a> {
+    /// The value of a step, turned to face the layout.
+    pub fn new(step: &Step, value: View<'a, f64>, labels: &Labels, layout: Layout) -> Self {
+        let (rows, columns) = names(step, labels);
+        match layout {
+            Layout::Rows => Self { value, layout, rows, columns },
+            Layout::Columns => Self { value, layout, rows: columns, columns: rows },
+        }
+    }
+
+    /// The number at a row and a column of the page; −0 is 0.
+    pub fn at(&self, row: usize, column: usize) -> f64 {
+        let value = match self.layout {
+            Layout::Rows => self.value[(row, column)],
+            Layout::Columns => self.value[(column, row)],
+        };
+        if value == 0.0 { 0.0 } else { value }
+    }
+
+    /// All numbers, in no order.
+    pub fn numbers(&self) -> impl Iterator<Item = &f64> {
+        self.value.iter()
+    }
+
+    /// Rows and columns as shown.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.rows.len(), self.columns.len())
+    }
+}
+
+/// Names of a step's rows and columns, tokens in rows.
+pub fn names(step: &Step, labels: &Labels) -> (Vec<String>, Vec<String>) {
+    (axis(step.axes.0, step.shape.0, labels), axis(step.axes.1, step.shape.1, labels))
+}
+
+fn axis(axis: Axis, length: usize, labels: &Labels) -> Vec<String> {
+    let token = |names: &[String], at: usize| names.get(at).cloned().unwrap_or_else(|| (at + 1).to_string());
+    let stacked = |names: &[String], heads: usize, at: usize| {
+        let height = (length / heads.max(1)).max(1);
+        format!("h{} {}", at / height + 1, token(names, at % height))
+    };
+    let name = |at: usize| match axis {
+        Axis::Queries => token(&labels.queries, at),
+        Axis::Keys => token(&labels.keys, at),
+        Axis::KeysFrom(from) => token(&labels.keys, from + at),
+        Axis::Features => (at + 1).to_string(),
+        Axis::StackedQueries(heads) => stacked(&labels.queries, heads, at),
+        Axis::StackedKeys(heads) => stacked(&labels.keys, heads, at),
+        Axis::State => match at {
+            0 => "m".to_owned(),
+            1 => "ℓ".to_owned(),
+            at => format!("o{}", crate::plan::names::subscript(at - 1)),
+        },
+        Axis::One => String::new(),
+    };
+    (0..length).map(name).collect()
+}

@@ -1,0 +1,93 @@
+//! The names under which files hold arrays: heads stacked, sequences on a leading axis.
+
+use super::Scene;
+use crate::arrays::{Array, Kind};
+use crate::ops::View;
+use crate::plan::{HeadStep, Name, StepId};
+
+/// The name in a file of what a step holds, and whether it is stacked over heads; `None` where files do not have it.
+pub fn file_name(name: Name) -> Option<String> {
+    match name {
+        Name::Head(_, step) => Some(
+            match step {
+                HeadStep::Q => "q_heads",
+                HeadStep::K => "k_heads",
+                HeadStep::V => "v_heads",
+                HeadStep::Output => "heads",
+                other => other.word(),
+            }
+            .to_owned(),
+        ),
+        Name::Tile(..) => None,
+        other => Some(other.to_string()),
+    }
+}
+
+/// The chosen steps as arrays, in the order of the computation.
+///
+/// A head's step becomes (heads × rows × columns); what key/value heads hold is there once each (g, not h). In a
+/// batch everything but the projections has the sequences in front, unless one sequence was chosen.
+pub fn arrays(scene: &Scene<'_>, keep_batch_axis: bool) -> Vec<(String, Array)> {
+    let mut names: Vec<String> = Vec::new();
+    let mut groups: Vec<Vec<StepId>> = Vec::new();
+    for id in scene.steps {
+        let Some(name) = file_name(id.name) else { continue };
+        if repeats_a_shared_head(scene, *id) {
+            continue;
+        }
+        match names.iter().position(|known| *known == name) {
+            Some(at) => groups[at].push(*id),
+            None => {
+                names.push(name);
+                groups.push(vec![*id]);
+            }
+        }
+    }
+    names
+        .into_iter()
+        .zip(groups)
+        .filter_map(|(name, ids)| Some((name, stack(scene, &ids, keep_batch_axis)?)))
+        .collect()
+}
+
+/// Query heads of one group read the same keys and values: only the first of them writes them.
+fn repeats_a_shared_head(scene: &Scene<'_>, id: StepId) -> bool {
+    let Name::Head(head, HeadStep::K | HeadStep::V | HeadStep::KNorm | HeadStep::KRot) = id.name else {
+        return false;
+    };
+    let same = |other: &StepId| match (id.name, other.name) {
+        (Name::Head(_, step), Name::Head(earlier, other_step)) => {
+            other.sequence == id.sequence
+                && step == other_step
+                && earlier < head
+                && scene.attention.kv_head(earlier.0) == scene.attention.kv_head(head.0)
+        }
+        _ => false,
+    };
+    scene.steps.iter().any(same)
+}
+
+fn stack(scene: &Scene<'_>, ids: &[StepId], keep_batch_axis: bool) -> Option<Array> {
+    let views: Vec<View<'_, f64>> = ids.iter().filter_map(|id| scene.trace.get(*id)).collect();
+    let (rows, columns) = views.first()?.shape();
+    let sequences = ids.iter().filter_map(|id| id.sequence).collect::<std::collections::BTreeSet<_>>().len();
+    let sheets = views.len() / sequences.max(1);
+    let mut shape = Vec::new();
+    if sequences > 0 && keep_batch_axis {
+        shape.push(sequences);
+    }
+    if ids[0].head().is_some() {
+        shape.push(sheets);
+    }
+    match ids[0].name {
+        Name::B(_) => shape.push(columns),
+        _ => shape.extend([rows, columns]),
+    }
+    let mut data = Vec::with_capacity(views.len() * rows * columns);
+    for view in &views {
+        for r in 0..rows {
+            data.extend((0..columns).map(|c| view[(r, c)] + 0.0));
+        }
+    }
+    Some(Array { shape, data, kind: Kind::F64 })
+}

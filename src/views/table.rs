@@ -1,0 +1,147 @@
+//! The page: each step with its number, name, formula, table, and a line that says what happened.
+
+use std::io::{self, Write};
+
+use colored::Colorize;
+
+use super::grid::Grid;
+use super::number::{digits_for, number};
+use super::page::{Layout, Page};
+use super::sheet::{Sheet, names};
+use super::{Scene, story};
+use crate::fault::visible;
+use crate::ops::{Operation, Told};
+use crate::plan::{HeadStep, Name, Step, names as called};
+
+/// Blanks before everything that belongs to a step.
+const INDENT: usize = 4;
+
+/// Writes the whole page.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
+    heading(scene, out)?;
+    for id in scene.steps {
+        if let (Some(place), Some(step)) = (scene.trace.plan().place(*id), scene.trace.plan().get(*id)) {
+            write_step(scene, place + 1, step, out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Title, summary and source, each where there is one.
+pub fn heading(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let page = &scene.page;
+    for line in page.paragraph(&visible(scene.title), 0).lines() {
+        writeln!(out, "{}", line.bold())?;
+    }
+    write!(out, "{}", page.paragraph(&visible(scene.summary), 0))?;
+    if !scene.source.is_empty() {
+        write!(out, "{}", page.paragraph(&format!("Source: {}", visible(scene.source)), 0))?;
+    }
+    if let (Some(count), Some(shown)) = (scene.batch, scene.steps.iter().find_map(|id| id.sequence)) {
+        let words = format!("Sequence {} of {count}; --sequence N shows another.", shown + 1);
+        write!(out, "{}", page.paragraph(&words, 0))?;
+    }
+    writeln!(out)
+}
+
+fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write) -> io::Result<()> {
+    let page = &scene.page;
+    let name = format!("{number:>2}  {}", step.id);
+    let title = page.letters(&called::title(step.id.name));
+    let (title, around) = match page.layout {
+        Layout::Rows => (title, page.letters(" · ")),
+        Layout::Columns => (title.replace("one token a row", "one token a column"), page.letters(" · ")),
+    };
+    if super::page::width(&name) + super::page::width(&title) + 3 <= page.width {
+        writeln!(out, "{}{around}{title}", name.cyan().bold())?;
+    } else {
+        writeln!(out, "{}", name.cyan().bold())?;
+        write!(out, "{}", page.paragraph(&title, INDENT))?;
+    }
+    let formula = scene.trace.plan().formula(step, page.layout);
+    let line = if formula.sizes.is_empty() {
+        formula.equation
+    } else {
+        format!("{} · {}", formula.equation, formula.sizes)
+    };
+    write!(out, "{}", page.paragraph(&line, INDENT))?;
+    let Some(value) = scene.trace.get(step.id) else { return writeln!(out) };
+    let sheet = Sheet::new(step, value, scene.labels, page.layout);
+    write!(out, "{}", grid(&sheet, step, page).render(page))?;
+    for words in words(scene, step) {
+        write!(out, "{}", page.paragraph(&words, INDENT))?;
+    }
+    writeln!(out)
+}
+
+/// The table of a step.
+pub fn grid(sheet: &Sheet<'_>, step: &Step, page: &Page) -> Grid {
+    let (rows, columns) = sheet.shape();
+    let digits = digits_for(sheet.numbers(), page.digits);
+    let is_weights = matches!(step.id.name, Name::Head(_, HeadStep::Weights));
+    let along_rows = page.layout == Layout::Rows;
+    let most_of = |r: usize, c: usize| {
+        let line = |at: usize| if along_rows { sheet.at(r, at) } else { sheet.at(at, c) };
+        (0..if along_rows { columns } else { rows }).map(line).fold(f64::NEG_INFINITY, f64::max)
+    };
+    // Cells of a large matrix that will be left out need no text, but which are is the grid's own matter: beyond a
+    // few thousand cells the marks are not worth their time either.
+    let marked = is_weights && rows * columns <= 4096;
+    let cell = |r: usize, c: usize| {
+        let value = sheet.at(r, c);
+        let text = number(value, digits);
+        match value {
+            v if v == f64::NEG_INFINITY => text.dimmed().to_string(),
+            v if marked && v == most_of(r, c) && v > 0.0 => text.bold().to_string(),
+            _ => text,
+        }
+    };
+    Grid {
+        rows: sheet.rows.clone(),
+        columns: sheet.columns.clone(),
+        cells: (0..rows).map(|r| (0..columns).map(|c| cell(r, c)).collect()).collect(),
+        ..Grid::default()
+    }
+}
+
+/// What happened at a step: the operation's own line, what the plan adds, and the lesson's story.
+pub fn words(scene: &Scene<'_>, step: &Step) -> Vec<String> {
+    let mut lines = Vec::new();
+    let page = &scene.page;
+    let shown = |value: f64, digits| number(value, digits);
+    if let (Some(value), Some(inputs)) = (scene.trace.get(step.id), scene.trace.inputs(step)) {
+        let (rows, columns) = names(step, scene.labels);
+        let (rows, columns): (Vec<_>, Vec<_>) =
+            (rows.iter().map(|n| visible(n)).collect(), columns.iter().map(|n| visible(n)).collect());
+        let digits = digits_for(value.iter(), page.digits);
+        let write = |value: f64| shown(value, digits);
+        let told = Told {
+            id: step.id,
+            value,
+            inputs,
+            rows: &rows,
+            columns: &columns,
+            layout: page.layout,
+            write: &write,
+        };
+        let mut line = step.op.tell(&told);
+        if !step.note.is_empty() {
+            line.push(' ');
+            line.push_str(&step.note);
+        }
+        lines.push(line);
+    }
+    for saying in scene.story.iter().filter(|saying| saying.at.name == step.id.name) {
+        let cell = |id: crate::plan::StepId, row: usize, column: usize| {
+            let id = if scene.trace.plan().get(id).is_some() { id } else { id.in_sequence(step.id.sequence) };
+            let value = scene.trace.get(id)?;
+            let digits = digits_for(value.iter(), page.digits);
+            value.get((row, column)).map(|value| shown(*value, digits))
+        };
+        lines.push(format!("» {}", visible(&story::filled(&saying.say, cell))));
+    }
+    lines
+}

@@ -1,0 +1,334 @@
+//! What must hold for every attention call, with every feature on or off.
+
+use std::sync::Arc;
+
+use mha::ops::{Arithmetic, Operation};
+use mha::plan::rewrites::Variant;
+use mha::plan::spec::{
+    Alignment, FullyMaskedRows, Mask, NormScope, Positions, QkNorm, RopeLayout, RopeSpec, Scale, alibi_slopes,
+};
+use mha::plan::{Attention, Call, Head, HeadStep, Inputs, Name, Projection, StepId, attention};
+use mha::trace::{Keep, Trace, measure, run_plan};
+use nalgebra::DMatrix;
+use proptest::prelude::*;
+
+/// What a problem is drawn from: sizes, and a choice for every feature.
+#[derive(Debug, Clone)]
+struct Drawn {
+    n_q: usize,
+    n_kv: usize,
+    d_model: usize,
+    group: usize,
+    kv_heads: usize,
+    d_k: usize,
+    d_v: usize,
+    cross: bool,
+    biases: bool,
+    masks: Vec<u8>,
+    positions: u8,
+    softcap: bool,
+    norm: u8,
+    sinks: bool,
+    scale: bool,
+    seed: u64,
+}
+
+prop_compose! {
+    fn drawn()(
+        sizes in (1usize..7, 1usize..7, 1usize..7, 1usize..4, 1usize..4, 1usize..4, 1usize..5),
+        flags in (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
+        masks in prop::collection::vec(0u8..5, 0..3),
+        positions in 0u8..4,
+        norm in 0u8..3,
+        seed in any::<u64>(),
+    ) -> Drawn {
+        let (n_q, n_kv, d_model, group, kv_heads, half_d_k, d_v) = sizes;
+        let (cross, biases, softcap, sinks, scale) = flags;
+        let n_kv = if cross { n_kv } else { n_q };
+        Drawn {
+            n_q, n_kv, d_model, group, kv_heads, d_k: 2 * half_d_k, d_v, cross, biases, masks, positions, softcap,
+            norm, sinks, scale, seed,
+        }
+    }
+}
+
+/// Numbers from −1 to 1, the same from the same seed.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+
+    fn matrix(&mut self, rows: usize, columns: usize) -> DMatrix<f64> {
+        DMatrix::from_fn(rows, columns, |_, _| self.next())
+    }
+
+    fn list(&mut self, length: usize) -> Vec<f64> {
+        (0..length).map(|_| self.next()).collect()
+    }
+}
+
+impl Drawn {
+    fn call(&self) -> Call {
+        let mut numbers = Numbers(self.seed);
+        let (h, g) = (self.group * self.kv_heads, self.kv_heads);
+        let d_source = if self.cross { self.d_model + 1 } else { self.d_model };
+        let mut inputs = Inputs::new();
+        let mut put = |name: Name, value: DMatrix<f64>| inputs.insert(StepId::from(name), Arc::new(value));
+        put(Name::X, numbers.matrix(self.n_q, self.d_model));
+        if self.cross {
+            put(Name::XKv, numbers.matrix(self.n_kv, d_source));
+        }
+        let sizes = [
+            (Projection::Q, self.d_model, h * self.d_k),
+            (Projection::K, d_source, g * self.d_k),
+            (Projection::V, d_source, g * self.d_v),
+            (Projection::O, h * self.d_v, self.d_model),
+        ];
+        for (projection, rows, columns) in sizes {
+            put(Name::W(projection), numbers.matrix(rows, columns));
+            if self.biases {
+                put(Name::B(projection), numbers.matrix(1, columns));
+            }
+        }
+        let attention = Attention {
+            d_model: self.d_model,
+            d_kv_model: d_source,
+            num_heads: h,
+            num_kv_heads: g,
+            d_k: self.d_k,
+            d_v: self.d_v,
+            scale: if self.scale { Scale::Given(0.7) } else { Scale::RootOfDk },
+            masks: self.masks.iter().map(|kind| self.mask(*kind, h, &mut numbers)).collect(),
+            positions: self.positions(h),
+            softcap: self.softcap.then_some(1.5),
+            qk_norm: self.norm(h, g, &mut numbers),
+            sinks: self.sinks.then(|| numbers.list(h)),
+            fully_masked_rows: FullyMaskedRows::Zeros,
+        };
+        Call { attention, batch: None, inputs }
+    }
+
+    fn mask(&self, kind: u8, h: usize, numbers: &mut Numbers) -> Mask {
+        let (n_q, n_kv) = (self.n_q, self.n_kv);
+        match kind {
+            0 => Mask::Causal(Alignment::BottomRight),
+            1 => Mask::Window { left: Some(1), right: Some(1), alignment: Alignment::BottomRight },
+            2 => Mask::KeyPadding(vec![(0..n_kv).map(|c| c == 0 || numbers.next() > -0.5).collect()]),
+            3 => Mask::Allow((0..h).map(|_| numbers.matrix(n_q, n_kv).map(|v| v > -0.5)).collect()),
+            _ => Mask::Add(vec![
+                numbers.matrix(n_q, n_kv).map(|v| if v < -0.7 { f64::NEG_INFINITY } else { v }),
+            ]),
+        }
+    }
+
+    fn positions(&self, h: usize) -> Positions {
+        let rope = |layout, dims| {
+            Positions::Rope(RopeSpec {
+                theta: 100.0,
+                layout,
+                dims,
+                q_positions: (0..self.n_q).map(|p| p as f64 + 2.0).collect(),
+                k_positions: (0..self.n_kv).map(|p| p as f64).collect(),
+            })
+        };
+        match self.positions {
+            0 => Positions::None,
+            1 => rope(RopeLayout::HalfSplit, self.d_k),
+            2 => rope(RopeLayout::Interleaved, 2),
+            _ => Positions::Alibi { slopes: alibi_slopes(h), alignment: Alignment::BottomRight },
+        }
+    }
+
+    fn norm(&self, h: usize, g: usize, numbers: &mut Numbers) -> Option<QkNorm> {
+        let (scope, q, k) = match self.norm {
+            0 => return None,
+            1 => (NormScope::Head, self.d_k, self.d_k),
+            _ => (NormScope::Full, h * self.d_k, g * self.d_k),
+        };
+        Some(QkNorm { eps: 1e-6, q_gain: numbers.list(q), k_gain: numbers.list(k), scope })
+    }
+}
+
+fn run(call: &Call) -> Trace<f64> {
+    let plan = attention::plan(call).unwrap();
+    run_plan(Arc::new(plan), &call.inputs, &Keep::All, Arithmetic::Ordered).unwrap()
+}
+
+fn run_variant(variant: Variant, call: &Call) -> Trace<f64> {
+    let (call, plan) = variant.apply(call).unwrap();
+    run_plan(Arc::new(plan), &call.inputs, &Keep::All, Arithmetic::Ordered).unwrap()
+}
+
+fn output(trace: &Trace<f64>) -> DMatrix<f64> {
+    trace.get(measure::result(trace, None).unwrap()).unwrap().into_owned()
+}
+
+#[track_caller]
+fn assert_near(a: &DMatrix<f64>, b: &DMatrix<f64>, tolerance: f64) {
+    let (largest, row, column) = measure::largest_difference(&a.as_view(), &b.as_view()).expect("one shape");
+    assert!(largest <= tolerance, "they differ by {largest:e} at [{row},{column}]:\n{a}{b}");
+}
+
+/// A call whose tokens can change places: no mask, no positions, one sequence for queries and keys.
+fn without_places(drawn: Drawn) -> Call {
+    Drawn { masks: vec![], positions: 0, ..drawn }.call()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn rows_of_weights_sum_to_one_unless_nothing_is_seen(drawn in drawn()) {
+        let trace = run(&drawn.call());
+        for head in 0..drawn.group * drawn.kv_heads {
+            let weights = trace.get(Head(head).step(HeadStep::Weights)).unwrap();
+            let sink = trace.get(Head(head).step(HeadStep::SinkWeight));
+            for row in 0..weights.nrows() {
+                let sum: f64 = weights.row(row).iter().sum::<f64>() + sink.map_or(0.0, |sink| sink[(row, 0)]);
+                let blind = weights.row(row).iter().all(|w| *w == 0.0) && sink.is_none();
+                prop_assert!(blind || (sum - 1.0).abs() < 1e-12, "row {row} sums to {sum}");
+                prop_assert!(weights.row(row).iter().all(|w| (0.0..=1.0 + 1e-12).contains(w)));
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_mask_hides_gets_exactly_nothing(drawn in drawn()) {
+        let trace = run(&drawn.call());
+        for head in 0..drawn.group * drawn.kv_heads {
+            let Some(masked) = trace.get(Head(head).step(HeadStep::MaskedScores)) else { continue };
+            let weights = trace.get(Head(head).step(HeadStep::Weights)).unwrap();
+            for (score, weight) in masked.iter().zip(weights.iter()) {
+                prop_assert!(*score != f64::NEG_INFINITY || *weight == 0.0);
+            }
+        }
+    }
+
+    #[test]
+    fn every_cell_is_what_its_explanation_comes_to(drawn in drawn()) {
+        let call = drawn.call();
+        for variant in [Variant::MultiHead, Variant::Fused, Variant::Flash(Some(2)), Variant::Averaged] {
+            let Ok((call, plan)) = variant.apply(&call) else { continue };
+            let trace = run_plan(Arc::new(plan), &call.inputs, &Keep::All, Arithmetic::Ordered).unwrap();
+            for (step, value) in trace.steps().filter(|(step, _)| !step.inputs.is_empty()) {
+                let inputs = trace.inputs(step).unwrap();
+                for row in 0..value.nrows() {
+                    for column in 0..value.ncols() {
+                        let explained = step.op.explain(row, column, &inputs).value(&inputs);
+                        let is = value[(row, column)];
+                        let near = explained == is || (explained - is).abs() <= 1e-12 * is.abs().max(1.0);
+                        prop_assert!(near, "{variant}: {}[{row},{column}] is {is}, explained as {explained}", step.id);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn permuting_tokens_permutes_the_output(drawn in drawn()) {
+        let call = without_places(Drawn { cross: false, n_kv: drawn.n_q, ..drawn });
+        let turned = |x: &DMatrix<f64>| {
+            DMatrix::from_fn(x.nrows(), x.ncols(), |r, c| x[((r + 1) % x.nrows(), c)])
+        };
+        let mut other = call.clone();
+        let x = turned(&call.inputs[&Name::X.into()]);
+        other.inputs.insert(Name::X.into(), Arc::new(x));
+        assert_near(&turned(&output(&run(&call))), &output(&run(&other)), 1e-11);
+    }
+
+    #[test]
+    fn permuting_heads_with_the_rows_of_w_o_changes_nothing(drawn in drawn()) {
+        // Heads of one group each, so that a query head moves together with its keys and values.
+        let drawn = Drawn { group: 1, sinks: false, norm: 0, masks: vec![0], positions: 1, ..drawn };
+        let call = drawn.call();
+        let h = call.attention.num_heads;
+        let columns = |m: &DMatrix<f64>, d: usize| {
+            DMatrix::from_fn(m.nrows(), m.ncols(), |r, c| m[(r, ((c / d + 1) % h) * d + c % d)])
+        };
+        let mut other = call.clone();
+        for (id, value) in &mut other.inputs {
+            let d = if id.name == Name::W(Projection::V) || id.name == Name::B(Projection::V) { drawn.d_v } else { drawn.d_k };
+            *value = Arc::new(match id.name {
+                Name::W(Projection::O) => columns(&value.transpose(), drawn.d_v).transpose(),
+                Name::W(_) => columns(value, d),
+                Name::B(p) if p != Projection::O => columns(value, d),
+                _ => continue,
+            });
+        }
+        assert_near(&output(&run(&call)), &output(&run(&other)), 1e-11);
+    }
+
+    #[test]
+    fn fused_and_flash_give_the_numbers_of_the_loop(drawn in drawn(), tile in 1usize..5) {
+        let call = drawn.call();
+        let looped = output(&run(&call));
+        assert_near(&looped, &output(&run_variant(Variant::Fused, &call)), 1e-12);
+        assert_near(&looped, &output(&run_variant(Variant::Flash(Some(tile)), &call)), 1e-11);
+    }
+
+    #[test]
+    fn flash_knows_the_other_meanings_of_a_row_that_sees_nothing(drawn in drawn(), tile in 1usize..5) {
+        let mut call = drawn.call();
+        for meaning in [FullyMaskedRows::Nan, FullyMaskedRows::Uniform] {
+            call.attention.fully_masked_rows = meaning;
+            let looped = output(&run(&call));
+            assert_near(&looped, &output(&run_variant(Variant::Flash(Some(tile)), &call)), 1e-11);
+        }
+    }
+
+    #[test]
+    fn single_precision_follows_double(drawn in drawn(), threads in 1usize..4) {
+        let call = drawn.call();
+        let plan = Arc::new(attention::plan(&call).unwrap());
+        let single: Trace<f32> =
+            run_plan(plan, &call.inputs, &Keep::All, Arithmetic::Fast { threads }).unwrap();
+        let double = run(&call);
+        for (step, value) in double.steps() {
+            let narrow = single.get(step.id).unwrap();
+            for (a, b) in value.iter().zip(narrow.iter()) {
+                let b = f64::from(*b);
+                // A row norm of nearly zero numbers magnifies rounding: 1e-3 leaves room for that.
+                let near = *a == b || (a - b).abs() <= 1e-3 * a.abs().max(1.0);
+                prop_assert!(near, "{}: {a} in f64, {b} in f32", step.id);
+            }
+        }
+    }
+
+    #[test]
+    fn fast_arithmetic_follows_the_ordered_one(drawn in drawn(), threads in 1usize..4) {
+        let call = drawn.call();
+        let plan = Arc::new(attention::plan(&call).unwrap());
+        let fast: Trace<f64> = run_plan(plan, &call.inputs, &Keep::All, Arithmetic::Fast { threads }).unwrap();
+        assert_near(&output(&run(&call)), &output(&fast), 1e-11);
+    }
+
+    #[test]
+    fn gqa_with_a_head_each_is_multi_head(drawn in drawn()) {
+        let call = Drawn { group: 1, ..drawn }.call();
+        let h = call.attention.num_heads;
+        assert_near(&output(&run(&call)), &output(&run_variant(Variant::Gqa(h), &call)), 0.0);
+    }
+
+    #[test]
+    fn giving_each_query_head_its_own_copy_of_shared_keys_changes_nothing(drawn in drawn()) {
+        let call = drawn.call();
+        assert_near(&output(&run(&call)), &output(&run_variant(Variant::MultiHead, &call)), 1e-12);
+    }
+
+    #[test]
+    fn a_trace_of_some_steps_has_the_numbers_of_the_whole(drawn in drawn()) {
+        let call = drawn.call();
+        let whole = run(&call);
+        let plan = Arc::new(attention::plan(&call).unwrap());
+        let wanted: StepId = Head(0).step(HeadStep::Output);
+        for arithmetic in [Arithmetic::Ordered, Arithmetic::Fast { threads: 2 }] {
+            let some: Trace<f64> =
+                run_plan(plan.clone(), &call.inputs, &Keep::Only([wanted].into()), arithmetic).unwrap();
+            assert_near(&whole.get(wanted).unwrap().into_owned(), &some.get(wanted).unwrap().into_owned(), 1e-11);
+            prop_assert_eq!(some.steps().count(), 1);
+        }
+    }
+}
