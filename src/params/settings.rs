@@ -153,6 +153,8 @@ pub struct Settings {
     pub family: &'static str,
     /// The preset underneath, where one was asked for (or nothing was).
     pub preset: Option<&'static Preset>,
+    /// Whether nobody named a model or a size, so that the base Transformer stands in.
+    pub assumed: bool,
     given: BTreeMap<Key, (u64, Origin)>,
     bias: (bool, Origin),
 }
@@ -181,6 +183,7 @@ impl Settings {
             model: preset.name,
             family: preset.family,
             preset: Some(preset),
+            assumed: false,
             given: BTreeMap::new(),
             bias: (preset.bias, Origin::Preset(preset.name)),
         };
@@ -200,6 +203,11 @@ impl Settings {
         settings
     }
 
+    /// The base Transformer, because nobody named a model or a size.
+    pub fn of_nothing() -> Self {
+        Self { assumed: true, ..Self::of_preset(BASE) }
+    }
+
     /// One layer of which nothing is known yet: the base Transformer's sizes stand in for what is not given.
     pub fn of_flags() -> Self {
         let stand_in = || Origin::Default(format!("not given: as in {}", BASE.name));
@@ -207,7 +215,7 @@ impl Settings {
             .map(|(key, value)| (key, (value, stand_in())))
             .into();
         let bias = (false, Origin::Default("not given".into()));
-        Self { model: "your layer", family: "flags", preset: None, given, bias }
+        Self { model: "your layer", family: "flags", preset: None, assumed: false, given, bias }
     }
 
     /// Gives a size by its flag.

@@ -3,3 +3,7 @@
 pub mod grid;
 pub mod number;
 pub mod page;
+pub mod params;
+pub mod params_csv;
+pub mod params_json;
+pub mod presets;
