@@ -15,10 +15,10 @@ use crate::views::{self, params_csv, params_json};
 
 const EXAMPLES: &str = "\
 Examples:
-  mha params                                   the base Transformer's layer, every figure with its formula
-  mha params llama-2-70b --seq-len 4096        a preset; mha params --list shows them all
+  mha params                                   the base Transformer (512 wide, 8 heads)
+  mha params llama-2-70b --seq-len 4096        one of the presets that --list shows
   mha params --d-model 768 --num-heads 12 --bias
-  mha params bert-base --num-heads 16          flags go before the preset's sizes
+  mha params bert-base --num-heads 16          a preset with one size changed
   mha params --sweep num-heads=1,4,8,16,32     more heads, the same parameters
   mha params gpt3-175b --kv-dtype int8 --format json";
 
@@ -124,9 +124,10 @@ pub(super) fn run(args: &ParamsArgs) -> Outcome<Ending> {
 }
 
 fn list(args: &ParamsArgs) -> Outcome<Ending> {
-    if let Some((key, _)) = args.sizes.given().next() {
+    let bias = args.sizes.bias.map(|_| "--bias");
+    if let Some(flag) = args.sizes.given().map(|(key, _)| key.flag()).chain(bias).next() {
         let what = "--list shows presets, and takes no sizes";
-        return Err(Fault::new(what, "", "leave one of the two out").in_source(key.flag()).into());
+        return Err(Fault::new(what, "", "leave one of the two out").in_source(flag).into());
     }
     let found = presets::search(args.preset.as_deref().unwrap_or_default())?;
     output::write(&args.common, Content::Text, |out| match args.format {

@@ -138,7 +138,8 @@ pub enum Origin {
     Sweep,
     /// The preset that was asked for.
     Preset(&'static str),
-    /// Given by a flag, where the preset of this name says otherwise (its value stands beside it).
+    /// Given by a flag, where the preset of this name says otherwise: its value stands beside it (for biases 0 or
+    /// 1).
     Instead(&'static str, u64),
     /// Nobody gave it: what stands in for it, and why.
     Default(String),
@@ -210,12 +211,12 @@ impl Settings {
 
     /// One layer of which nothing is known yet: the base Transformer's sizes stand in for what is not given.
     pub fn of_flags() -> Self {
-        let stand_in = || Origin::Default(format!("not given: as in {}", BASE.name));
+        let stand_in = || Origin::Default(format!("as {}", BASE.name));
         let given = [(Key::DModel, BASE.d_model), (Key::NumHeads, BASE.num_heads)]
             .map(|(key, value)| (key, (value, stand_in())))
             .into();
         let bias = (false, Origin::Default("not given".into()));
-        Self { model: "your layer", family: "flags", preset: None, assumed: false, given, bias }
+        Self { model: "custom", family: "custom", preset: None, assumed: false, given, bias }
     }
 
     /// Gives a size by its flag.
@@ -229,7 +230,11 @@ impl Settings {
 
     /// Says by a flag whether the projections have biases.
     pub fn set_bias(&mut self, bias: bool) {
-        self.bias = (bias, Origin::Flag);
+        let origin = match self.bias {
+            (before, Origin::Preset(preset)) if before != bias => Origin::Instead(preset, u64::from(before)),
+            _ => Origin::Flag,
+        };
+        self.bias = (bias, origin);
     }
 
     /// The same settings with one value of a sweep.
@@ -254,7 +259,7 @@ impl Settings {
             if d_model.checked_rem(h) != Some(0) {
                 faults.push(indivisible(d_model, h, self.place(&[Key::NumHeads, Key::DModel])));
             }
-            derived(d_model / h.max(1), format!("d_model / num_heads = {d_model} / {h}"))
+            derived(d_model / h.max(1), format!("d_model/h = {d_model}/{h}"))
         });
         let g = self.get(Key::NumKvHeads).unwrap_or_else(|| derived(h, "num_heads".into()));
         if h.checked_rem(g.0) != Some(0) {
@@ -264,11 +269,9 @@ impl Settings {
             return Err(Faults(faults));
         }
         let d_v = self.get(Key::DV).unwrap_or_else(|| derived(d_k.0, "d_k".into()));
-        let source =
-            self.get(Key::DKvModel).unwrap_or_else(|| derived(d_model, "d_model: self-attention".into()));
-        let layers = self.get(Key::Layers).unwrap_or_else(|| derived(1, "not given: one layer".into()));
-        let seq_len =
-            self.get(Key::SeqLen).unwrap_or_else(|| derived(SEQ_LEN, "not given: an example".into()));
+        let source = self.get(Key::DKvModel).unwrap_or_else(|| derived(d_model, "d_model".into()));
+        let layers = self.get(Key::Layers).unwrap_or_else(|| derived(1, "one layer".into()));
+        let seq_len = self.get(Key::SeqLen).unwrap_or_else(|| derived(SEQ_LEN, "an example length".into()));
         let batch = self.get(Key::Batch).unwrap_or_else(|| derived(1, "not given".into()));
         let layer = Layer {
             d_model,
@@ -339,80 +342,5 @@ fn ungrouped(heads: u64, kv_heads: u64, place: String) -> Fault {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::params::presets;
-
-    fn flags(given: &[(Key, u64)]) -> Settings {
-        let mut settings = Settings::of_flags();
-        for (key, value) in given {
-            settings.set(*key, *value);
-        }
-        settings
-    }
-
-    #[test]
-    fn what_is_not_given_follows_from_what_is() {
-        let shape = flags(&[(Key::DModel, 96), (Key::NumHeads, 4)]).resolve().unwrap();
-        let Layer { num_kv_heads, d_k, d_v, d_kv_model, .. } = shape.layer;
-        assert_eq!([num_kv_heads, d_k, d_v, d_kv_model, shape.layers, shape.batch], [4, 24, 24, 96, 1, 1]);
-        let wide =
-            flags(&[(Key::DModel, 96), (Key::NumHeads, 5), (Key::DK, 7), (Key::DV, 3)]).resolve().unwrap();
-        assert_eq!((wide.layer.d_k, wide.layer.d_v), (7, 3));
-    }
-
-    #[test]
-    fn a_flag_beats_the_preset_and_says_what_it_replaced() {
-        let mut settings = Settings::of_preset(presets::find("bert").unwrap());
-        settings.set(Key::NumHeads, 16);
-        let shape = settings.resolve().unwrap();
-        assert_eq!((shape.layer.num_heads, shape.layer.d_k, shape.layers), (16, 48, 12)); // 768 / 16
-        assert_eq!(shape.sizes[1], (Key::NumHeads, 16, Origin::Instead("bert-base", 12)));
-    }
-
-    #[test]
-    fn heads_that_do_not_divide_are_answered_with_the_nearest_that_do() {
-        let said = flags(&[(Key::NumHeads, 7)]).resolve().unwrap_err().to_string();
-        assert!(
-            said.contains("7 heads cannot share d_model = 512") && said.contains("num_heads 4 or 8"),
-            "{said}"
-        );
-        assert!(said.contains("--> --num-heads"), "{said}");
-        // 8 heads stand in, so the flag to look at is --d-model; 100 = 5 · 20 = 10 · 10
-        let said = flags(&[(Key::DModel, 100)]).resolve().unwrap_err().to_string();
-        assert!(said.contains("--> --d-model") && said.contains("num_heads 5 or 10"), "{said}");
-        let said = Settings::of_flags().swept(Key::NumHeads, 3).resolve().unwrap_err().to_string();
-        assert!(said.contains("--> --sweep") && said.contains("num_heads 2 or 4"), "{said}");
-    }
-
-    #[test]
-    fn all_that_is_wrong_is_said_at_once() {
-        let faults = flags(&[(Key::NumHeads, 6), (Key::NumKvHeads, 4)]).resolve().unwrap_err();
-        assert_eq!(faults.0.len(), 2, "{faults}");
-        assert!(faults.0[1].remedy.contains("3 or 6"), "{faults}");
-        let mut llama = Settings::of_preset(presets::find("llama-2-70b").unwrap());
-        llama.set(Key::NumHeads, 4);
-        let said = llama.resolve().unwrap_err().to_string();
-        assert!(said.contains("4 query heads cannot share 8") && said.contains("num_kv_heads 4"), "{said}");
-    }
-
-    #[test]
-    fn only_whole_numbers_of_a_reasonable_size_are_taken() {
-        for (text, said) in [
-            ("0", "num_heads cannot be 0"),
-            ("-8", "num_heads cannot be -8"),
-            ("8.0", "cannot be 8.0"),
-            ("eight", "cannot be eight"),
-            ("", "cannot be empty"),
-            ("+8", "cannot be +8"),
-            ("٨", "cannot be ٨"),
-            ("1000000001", "as large as"),
-            ("1000000000000000000000000000000", "as large as"),
-        ] {
-            let shown = Key::NumHeads.parse(text).unwrap_err().to_string();
-            assert!(shown.contains(said), "{text}: {shown}");
-        }
-        assert_eq!(Key::NumHeads.parse("008"), Ok(8));
-        assert!(Key::Layers.parse("10001").is_err());
-    }
-}
+#[path = "settings_tests.rs"]
+mod tests;

@@ -6,4 +6,5 @@ pub mod page;
 pub mod params;
 pub mod params_csv;
 pub mod params_json;
+mod params_memory;
 pub mod presets;

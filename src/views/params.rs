@@ -3,10 +3,10 @@
 use colored::Colorize;
 
 use super::grid::{Grid, Side};
-use super::number::{grouped, rounded_bytes};
+use super::number::grouped;
 use super::page::Page;
-use crate::params::report::{Compute, Memory, Parameters, Report};
-use crate::params::sweep::{Column, MEASURED_IN, Sweep};
+use super::params_memory;
+use crate::params::report::{Compute, Parameters, Report};
 use crate::params::{Figure, Key, Kind, Layer, Origin};
 
 /// How much a page says beside its tables.
@@ -25,23 +25,24 @@ pub fn page(report: &Report, page: &Page, words: Words) -> String {
     at_a_glance(&mut sheet, report);
     parameters(&mut sheet, report);
     compute(&mut sheet, report);
-    memory(&mut sheet, report);
-    sharing(&mut sheet, report);
+    params_memory::memory(&mut sheet, report);
+    params_memory::sharing(&mut sheet, report);
     if let Some(sweep) = &report.sweep {
-        swept(&mut sheet, report, sweep);
+        params_memory::swept(&mut sheet, report, sweep);
     }
     sheet.text
 }
 
 /// A page as it grows.
-struct Sheet<'a> {
-    page: &'a Page,
+pub(super) struct Sheet<'a> {
+    pub(super) page: &'a Page,
     words: Words,
-    text: String,
+    pub(super) text: String,
 }
 
 impl Sheet<'_> {
-    fn title(&mut self, title: &str) {
+    /// A heading, with a blank line above.
+    pub(super) fn title(&mut self, title: &str) {
         let lines = self.page.paragraph(title, 0);
         self.text.push('\n');
         for line in lines.lines() {
@@ -50,13 +51,14 @@ impl Sheet<'_> {
     }
 
     /// A sentence; left out where few words are wanted.
-    fn say(&mut self, sentence: &str) {
+    pub(super) fn say(&mut self, sentence: &str) {
         if self.words == Words::Usual {
             self.text.push_str(&self.page.paragraph(sentence, 0));
         }
     }
 
-    fn table(&mut self, corner: &str, columns: &[(&str, Side)], rows: Vec<(String, Vec<String>)>) {
+    /// A table that leaves no column out.
+    pub(super) fn table(&mut self, corner: &str, columns: &[(&str, Side)], rows: Vec<(String, Vec<String>)>) {
         let (rows, cells) = rows.into_iter().unzip();
         let grid = Grid {
             corner: corner.into(),
@@ -70,17 +72,14 @@ impl Sheet<'_> {
     }
 }
 
-fn count(value: u64) -> String {
+/// `1,048,576`.
+pub(super) fn count(value: u64) -> String {
     grouped(value.into())
 }
 
-fn size(value: u64) -> String {
-    rounded_bytes(value.into())
-}
-
-/// `1 layer`, `all 6 layers`.
-fn all(layers: u64) -> String {
-    if layers == 1 { "the one layer".into() } else { format!("all {} layers", count(layers)) }
+/// `one layer`, `all 6 layers`.
+pub(super) fn all(layers: u64) -> String {
+    if layers == 1 { "one layer".into() } else { format!("all {} layers", count(layers)) }
 }
 
 fn heads(number: u64) -> String {
@@ -89,8 +88,10 @@ fn heads(number: u64) -> String {
 
 fn heading(sheet: &mut Sheet, report: &Report) {
     let settings = &report.settings;
-    let source = settings.preset.map_or(String::new(), |preset| format!(" ({})", preset.source));
-    sheet.title(&format!("The attention layers of {}{source}", settings.model));
+    sheet.title(&match settings.preset {
+        Some(preset) => format!("The attention layers of {} ({})", preset.name, preset.source),
+        None => "An attention layer of your own sizes".to_owned(),
+    });
     sheet.text.remove(0); // no blank line above the first title
     if settings.assumed {
         sheet.say(
@@ -106,35 +107,28 @@ fn heading(sheet: &mut Sheet, report: &Report) {
     sheet.say(remark);
 }
 
-fn origin(key: Key, origin: &Origin) -> String {
+fn origin<'a>(flag: &'a str, origin: &'a Origin) -> &'a str {
     match origin {
-        Origin::Flag => key.flag().to_owned(),
-        Origin::Sweep => "--sweep".to_owned(),
-        Origin::Preset(name) => (*name).to_owned(),
-        Origin::Instead(name, before) => format!("{}, not {before} as in {name}", key.flag()),
-        Origin::Default(how) => how.clone(),
+        Origin::Flag | Origin::Instead(..) => flag,
+        Origin::Sweep => "--sweep",
+        Origin::Preset(name) => name,
+        Origin::Default(how) => how,
     }
 }
 
 fn at_a_glance(sheet: &mut Sheet, report: &Report) {
     let layer = &report.shape.layer;
     sheet.title("1. The layer at a glance");
-    let mut rows: Vec<(String, Vec<String>)> = report
-        .shape
-        .sizes
-        .iter()
-        .map(|(key, value, from)| {
-            let sign =
-                if key.symbol() == key.name() { String::new() } else { format!(" ({})", key.symbol()) };
-            (format!("{}{sign}", key.name()), vec![count(*value), origin(*key, from)])
-        })
-        .collect();
-    let from = match &report.shape.bias_origin {
-        Origin::Flag => "--bias".to_owned(),
-        other => origin(Key::Layers, other),
+    let row = |(key, value, from): &(Key, u64, Origin)| {
+        let sign = if key.symbol() == key.name() { "" } else { key.symbol() };
+        (key.name().to_owned(), vec![sign.to_owned(), count(*value), origin(key.flag(), from).to_owned()])
     };
-    rows.push(("biases".into(), vec![if layer.biases.any() { "yes" } else { "no" }.into(), from]));
-    sheet.table("", &[("value", Side::Right), ("from", Side::Left)], rows);
+    let mut rows: Vec<_> = report.shape.sizes.iter().map(row).collect();
+    let has = if layer.biases.any() { "yes" } else { "no" };
+    let from = origin("--bias", &report.shape.bias_origin);
+    rows.push(("biases".into(), ["", has, from].map(String::from).to_vec()));
+    sheet.table("", &[("sign", Side::Left), ("value", Side::Right), ("from", Side::Left)], rows);
+    replaced(sheet, report);
     let Layer { num_heads, num_kv_heads, .. } = *layer;
     let kind = layer.kind();
     sheet.say(&match kind {
@@ -143,13 +137,33 @@ fn at_a_glance(sheet: &mut Sheet, report: &Report) {
             format!("Multi-head attention (MHA): each of the {num_heads} heads has keys and values of its own.")
         }
         Kind::GroupedQuery => format!(
-            "Grouped-query attention (GQA): {} query heads at a time share one of {num_kv_heads} key/value heads.",
+            "Grouped-query attention (GQA): each of the {num_kv_heads} key/value heads serves {} query heads.",
             num_heads / num_kv_heads
         ),
         Kind::MultiQuery => {
             format!("Multi-query attention (MQA): all {num_heads} query heads share one key/value head.")
         }
     });
+}
+
+/// Which of the preset's sizes gave way to flags.
+fn replaced(sheet: &mut Sheet, report: &Report) {
+    let mut before: Vec<String> = Vec::new();
+    for (key, _, from) in &report.shape.sizes {
+        if let Origin::Instead(_, value) = from {
+            before.push(format!("{} {}", key.name(), count(*value)));
+        }
+    }
+    if let Origin::Instead(_, had) = report.shape.bias_origin {
+        before.push(if had == 0 { "no biases".into() } else { "biases".into() });
+    }
+    if !before.is_empty() {
+        sheet.say(&format!(
+            "Flags replace what {} has: {}. So this is no longer that model.",
+            report.settings.model,
+            before.join(", ")
+        ));
+    }
 }
 
 fn parameters(sheet: &mut Sheet, report: &Report) {
@@ -169,48 +183,45 @@ fn parameters(sheet: &mut Sheet, report: &Report) {
 
 fn parameter_totals(sheet: &mut Sheet, report: &Report) {
     let totals = &report.parameters;
-    let row = |name: &str, one: u64, figure: &Figure| {
-        (name.to_owned(), vec![count(one), figure.factors.clone(), count(figure.value)])
-    };
     let layers = all(report.shape.layers);
+    let mut columns =
+        vec![("one layer", Side::Right), ("layers × one layer", Side::Left), (&*layers, Side::Right)];
+    if report.shape.layers == 1 {
+        columns.truncate(1);
+    }
+    let row = |name: &str, one: u64, figure: &Figure| {
+        let mut cells = vec![count(one), figure.factors.clone(), count(figure.value)];
+        cells.truncate(columns.len());
+        (name.to_owned(), cells)
+    };
+    let rows = vec![
+        row("without biases", totals.without_biases, &totals.all_without_biases),
+        row("with biases", totals.with_biases, &totals.all_with_biases),
+    ];
     sheet.text.push('\n');
-    sheet.table(
-        "",
-        &[("one layer", Side::Right), ("layers × one layer", Side::Left), (&layers, Side::Right)],
-        vec![
-            row("without biases", totals.without_biases, &totals.all_without_biases),
-            row("with biases", totals.with_biases, &totals.all_with_biases),
-        ],
-    );
-    let has = if report.shape.layer.biases.any() { "with" } else { "without" };
-    sheet.say(&format!("This layer is {has} biases, and is counted so from here on."));
+    sheet.table("", &columns, rows);
+    sheet.say(if report.shape.layer.biases.any() {
+        "This layer has biases; everything below counts them."
+    } else {
+        "This layer has no biases; everything below counts none."
+    });
 }
 
 fn single_head(sheet: &mut Sheet, report: &Report) {
-    let Parameters { single_head: single, single_head_matrices, single_head_total, without_biases, .. } =
-        &report.parameters;
+    let totals = &report.parameters;
     let layer = &report.shape.layer;
-    let names: Vec<(&str, Side)> = single_head_matrices
-        .iter()
-        .map(|matrix| (matrix.name, Side::Right))
-        .chain([("together", Side::Right)])
-        .collect();
-    let row = |matrices: &[crate::params::MatrixCount], total: u64| -> Vec<String> {
-        let matrices = matrices.iter().filter(|matrix| !matrix.is_bias());
-        matrices.map(|matrix| count(matrix.count.value)).chain([count(total)]).collect()
-    };
-    sheet.text.push('\n');
-    sheet.table(
-        "d_k",
-        &names,
-        vec![
-            (
-                format!("{} of {}", heads(layer.num_heads), layer.d_k),
-                row(&report.parameters.matrices, *without_biases),
-            ),
-            (format!("1 head of {}", single.d_k), row(single_head_matrices, *single_head_total)),
-        ],
-    );
+    if layer.num_heads > 1 {
+        let of = |number: u64, d_k: u64| format!("{} of {d_k}", heads(number));
+        let (these, one) = (of(layer.num_heads, layer.d_k), of(1, totals.single_head.d_k));
+        let pairs = totals.matrices.iter().zip(&totals.single_head_matrices);
+        let mut rows: Vec<_> = pairs
+            .map(|(many, one)| (many.name.to_owned(), vec![count(many.count.value), count(one.count.value)]))
+            .collect();
+        let sums = vec![count(totals.without_biases), count(totals.single_head_total)];
+        rows.push(("together".into(), sums));
+        sheet.text.push('\n');
+        sheet.table("", &[(&*these, Side::Right), (&*one, Side::Right)], rows);
+    }
     sheet.say(&single_head_in_words(report));
 }
 
@@ -230,9 +241,10 @@ fn single_head_in_words(report: &Report) -> String {
              {saved} numbers. With g = h the two would be equal: {would}."
         );
     }
+    let lead = if h == 1 { "This is one head" } else { "Equal" };
     if squares {
         return format!(
-            "Equal: {width} = d_model, so the four matrices hold {four}, however many heads there are. Heads divide \
+            "{lead}: {width} = d_model, so the four matrices hold {four}, however many heads there are. Heads divide \
              the matrices; they do not add any."
         );
     }
@@ -244,8 +256,8 @@ fn single_head_in_words(report: &Report) -> String {
         format!("d_kv_model = {d_kv_model} is not d_model = {d_model}")
     };
     format!(
-        "Equal, since one head of the same whole width needs the same four matrices. But {why}, so they hold {} and \
-         not {four}.",
+        "{lead}: a head of the same whole width needs the same four matrices. But {why}, so they hold {} and not \
+         {four}.",
         count(without_biases)
     )
 }
@@ -297,7 +309,9 @@ fn compute(sheet: &mut Sheet, report: &Report) {
 fn products_in_words(report: &Report) -> String {
     let Compute { multiplications, single_head_multiplications, multiplications_of_all_layers, .. } =
         report.compute;
-    let same = if multiplications == single_head_multiplications {
+    let same = if report.shape.layer.num_heads == 1 {
+        "One head: the two columns are the same layer.".to_owned()
+    } else if multiplications == single_head_multiplications {
         "Equal: h heads of d_k multiply as much as one head of h·d_k.".to_owned()
     } else {
         let fewer = single_head_multiplications.saturating_sub(multiplications);
@@ -310,141 +324,4 @@ fn products_in_words(report: &Report) -> String {
     format!(
         "{same}{layers} All n² pairs are counted: a causal mask saves work only where a kernel skips what it hides."
     )
-}
-
-fn memory(sheet: &mut Sheet, report: &Report) {
-    let Memory { parameters, score_dtype, scores, scores_of_all_layers, cache_per_token, cache } =
-        &report.memory;
-    let shape = &report.shape;
-    sheet.title("4. Memory");
-    let caption = format!("Parameters of {}: numbers × bytes each", all(shape.layers));
-    sheet.text.push_str(&sheet.page.paragraph(&caption, 0));
-    let rows = parameters.iter().map(|(dtype, figure)| {
-        let chosen = if *dtype == report.dtype { " (chosen)" } else { "" };
-        let cells = vec![figure.factors.replace('·', " × "), count(figure.value), size(figure.value)];
-        (format!("{dtype}{chosen}"), cells)
-    });
-    let columns = [("factors", Side::Left), ("bytes", Side::Right), ("size", Side::Right)];
-    sheet.table("dtype", &columns, rows.collect());
-    let columns =
-        [("formula", Side::Left), ("factors", Side::Left), ("bytes", Side::Right), ("size", Side::Right)];
-    let row = |name: &str, figure: &Figure| {
-        let Figure { formula, factors, value } = figure;
-        (name.to_owned(), vec![formula.clone(), factors.clone(), count(*value), size(*value)])
-    };
-    let every = Figure {
-        formula: "layers·one layer".into(),
-        factors: format!("{}·{}", shape.layers, scores.value),
-        value: *scores_of_all_layers,
-    };
-    sheet
-        .text
-        .push_str(&sheet.page.paragraph(&format!("Score matrices in {score_dtype}, where they are kept"), 0));
-    sheet.table("", &columns, vec![row("one layer", scores), row("all layers", &every)]);
-    sheet.say("Running a model needs one layer's at a time; training without recomputation keeps all.");
-    let caption = format!("KV cache of {} in {}", all(shape.layers), report.kv_dtype);
-    sheet.text.push_str(&sheet.page.paragraph(&caption, 0));
-    sheet.table("", &columns, vec![row("a token", cache_per_token), row("all", cache)]);
-    let sequences =
-        if shape.batch == 1 { "1 sequence".into() } else { format!("{} sequences", count(shape.batch)) };
-    sheet.say(&format!(
-        "All: {sequences} of {} tokens (--batch, --seq-len, --kv-dtype).",
-        count(shape.seq_len)
-    ));
-}
-
-fn sharing(sheet: &mut Sheet, report: &Report) {
-    let layer = &report.shape.layer;
-    sheet.title("5. Sharing keys and values: MHA, GQA, MQA");
-    let h = layer.num_heads;
-    let rows = report.sharing.iter().map(|row| {
-        let this = if row.is_this_layer { " (this)" } else { "" };
-        let ratio = match row.times_smaller {
-            1 => format!("{}/{h} = 1", row.num_kv_heads),
-            times => format!("{}/{h} = 1/{times}", row.num_kv_heads),
-        };
-        let cells = vec![
-            row.num_kv_heads.to_string(),
-            count(row.parameters_per_layer),
-            count(row.cache_per_token),
-            ratio,
-        ];
-        (format!("{}{this}", row.kind.short()), cells)
-    });
-    let columns = [
-        ("g", Side::Right),
-        ("parameters a layer", Side::Right),
-        ("cache bytes a token", Side::Right),
-        ("g/h", Side::Right),
-    ];
-    sheet.table("", &columns, rows.collect());
-    let shared = h / layer.num_kv_heads;
-    sheet.say(&match layer.kind() {
-        Kind::SingleHead => "One head has nothing to share.".to_owned(),
-        Kind::MultiHead => "The cache shrinks as g/h; the products Q·Kᵀ and A·V do not.".to_owned(),
-        Kind::GroupedQuery | Kind::MultiQuery => {
-            format!(
-                "This layer's cache is {shared}× smaller than with keys and values for each of the {h} heads."
-            )
-        }
-    });
-    if h > 1 {
-        sheet.say(
-            "A trained multi-head layer becomes a grouped one by averaging the key and value heads of each group, \
-             and some more training (Ainslie et al. 2023); g = 1 is Shazeer 2019.",
-        );
-    }
-}
-
-fn swept(sheet: &mut Sheet, report: &Report, sweep: &Sweep) {
-    let key = sweep.key;
-    sheet.title(&format!("6. Sweep over {}", key.name()));
-    let layers = all(report.shape.layers);
-    sheet.say(&match key {
-        Key::Layers => "Everything counts all layers.".to_owned(),
-        _ => format!(
-            "Parameters, multiplications and exponentials of one layer; KV cache of {layers}, {}.",
-            report.kv_dtype
-        ),
-    });
-    let rows = sweep.rows.iter().map(|row| {
-        (count(row.value), Column::ALL.iter().map(|column| count(column.of(row, key))).collect::<Vec<_>>())
-    });
-    let columns = Column::ALL.map(|column| (column.name(), Side::Right));
-    sheet.table(key.symbol(), &columns, rows.collect());
-    for (column, value) in &sweep.unchanged {
-        let why = match column.why_unchanged(key) {
-            "" => String::new(),
-            why => format!(": {why}"),
-        };
-        let verb = if matches!(column, Column::DK | Column::KvCache) { "is" } else { "are" };
-        sheet.say(&format!("{} {verb} {} in every row{why}.", column.name(), count(*value)));
-    }
-    measured(sheet, sweep);
-}
-
-/// What the paper measured at these sizes, in a sweep over heads.
-fn measured(sheet: &mut Sheet, sweep: &Sweep) {
-    let rows: Vec<_> = sweep
-        .rows
-        .iter()
-        .filter_map(|row| row.measured)
-        .map(|found| {
-            let cells =
-                vec![found.d_k.to_string(), format!("{:.1}", found.bleu), format!("{:.2}", found.perplexity)];
-            (found.num_heads.to_string(), cells)
-        })
-        .collect();
-    if sweep.key != Key::NumHeads || rows.is_empty() {
-        return;
-    }
-    sheet.text.push('\n');
-    let caption = format!("What heads buy: {MEASURED_IN}, English to German, newstest2013");
-    sheet.text.push_str(&sheet.page.paragraph(&caption, 0));
-    let columns = [("d_k", Side::Right), ("BLEU", Side::Right), ("perplexity", Side::Right)];
-    sheet.table("h", &columns, rows);
-    sheet.say(
-        "The paper's base model with other numbers of heads: one head is 0.9 BLEU below the best, and too many are \
-         worse again.",
-    );
 }

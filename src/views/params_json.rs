@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::params::report::Report;
 use crate::params::sweep::{MEASURED_IN, Sweep};
-use crate::params::{Figure, Key, Layer};
+use crate::params::{Figure, Key, Layer, Origin};
 
 /// The whole report as one object.
 ///
@@ -83,7 +83,15 @@ fn config(report: &Report) -> Value {
     config["batch"] = json!(report.shape.batch);
     config["dtype"] = json!(report.dtype.name());
     config["kv_dtype"] = json!(report.kv_dtype.name());
+    config["changed_from_preset"] = json!(changed(report));
     config
+}
+
+/// Which of the preset's sizes gave way to flags.
+fn changed(report: &Report) -> Vec<&'static str> {
+    let changed = |from: &Origin| matches!(from, Origin::Instead(..));
+    let sizes = report.shape.sizes.iter().filter(|(.., from)| changed(from)).map(|(key, ..)| key.name());
+    sizes.chain(changed(&report.shape.bias_origin).then_some("bias")).collect()
 }
 
 fn figure(figure: &Figure) -> Value {

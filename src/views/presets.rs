@@ -13,15 +13,15 @@ pub fn page(presets: &[&Preset], page: &Page) -> String {
     let cells = presets.iter().map(|preset| {
         let numbers = [preset.d_model, preset.num_heads, kv_heads(preset), d_k(preset), preset.layers];
         let mut cells: Vec<String> = numbers.iter().map(u64::to_string).collect();
-        cells.extend([if preset.bias { "yes" } else { "no" }.into(), preset.source.into()]);
+        cells.push(if preset.bias { "yes" } else { "no" }.into());
         cells
     });
     let grid = Grid {
         corner: "preset".into(),
-        columns: ["d_model", "h", "g", "d_k", "layers", "biases", "source"].map(String::from).to_vec(),
+        columns: ["d_model", "h", "g", "d_k", "layers", "biases"].map(String::from).to_vec(),
         rows: presets.iter().map(|preset| preset.name.to_owned()).collect(),
         cells: cells.collect(),
-        align: [[Side::Right; 5].as_slice(), &[Side::Left; 2]].concat(),
+        align: [[Side::Right; 5].as_slice(), &[Side::Left]].concat(),
         whole: true,
     };
     grid.render(page)
