@@ -3,7 +3,6 @@
 mod common;
 mod output;
 mod params;
-//mod trace;
 
 use clap::{Parser, Subcommand};
 

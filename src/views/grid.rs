@@ -17,8 +17,20 @@ pub struct Grid {
     pub rows: Vec<String>,
     /// Texts, row by row; may hold colour, must hold no other control characters.
     pub cells: Vec<Vec<String>>,
-    /// Whether the columns are texts (set left) or numbers (set right).
-    pub text: bool,
+    /// Which way each column is set; columns beyond the list hold numbers, to the right.
+    pub align: Vec<Side>,
+    /// Whether every column matters: a narrow page then takes as many panels as it needs and leaves none out.
+    pub whole: bool,
+}
+
+/// Which way a column is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Side {
+    /// Texts.
+    Left,
+    /// Numbers.
+    #[default]
+    Right,
 }
 
 /// Widest that a row or column name may be before it is shortened.
@@ -50,10 +62,13 @@ impl Grid {
         let room = page.width.saturating_sub(stub + 4);
         let panels = panels(&widths, room);
         let mut text = String::new();
-        if panels.len() <= MOST_PANELS {
+        if self.whole || panels.len() <= MOST_PANELS {
             for panel in &panels {
                 if panels.len() > 1 {
-                    let caption = format!("columns {}–{} of {}", panel.start + 1, panel.end, widths.len());
+                    let caption = match panel.len() {
+                        1 => format!("column {} of {}", panel.end, widths.len()),
+                        _ => format!("columns {}–{} of {}", panel.start + 1, panel.end, widths.len()),
+                    };
                     text.push_str(&page.letters(&caption));
                     text.push('\n');
                 }
@@ -95,16 +110,20 @@ impl Grid {
         table.load_style(if page.ascii { ASCII_FULL_CONDENSED } else { UTF8_FULL_CONDENSED });
         table.set_content_arrangement(ContentArrangement::Disabled);
         table.force_no_tty();
-        let side = if self.text { CellAlignment::Left } else { CellAlignment::Right };
-        let cell = |text: &str| Cell::new(text).set_alignment(side);
+        let cell = |c: usize, text: &str| {
+            Cell::new(text).set_alignment(match self.align.get(c).copied().unwrap_or_default() {
+                Side::Left => CellAlignment::Left,
+                Side::Right => CellAlignment::Right,
+            })
+        };
         let gap = page.letters("…");
         let line = |first: Cell, at: &dyn Fn(usize) -> String| {
             let mut line = vec![first];
-            line.extend(columns.head.clone().map(|c| cell(&at(c))));
+            line.extend(columns.head.clone().map(|c| cell(c, &at(c))));
             if columns.left_out() > 0 {
-                line.push(cell(&gap));
+                line.push(cell(columns.head.end, &gap));
             }
-            line.extend(columns.tail.clone().map(|c| cell(&at(c))));
+            line.extend(columns.tail.clone().map(|c| cell(c, &at(c))));
             line
         };
         table.set_header(line(Cell::new(&self.corner), &|c| heads[c].clone()));
@@ -217,6 +236,26 @@ mod tests {
             assert!(text.contains(telling), "{text}");
             assert!(text.lines().all(|line| width(line) <= 70), "{text}");
         }
+    }
+
+    #[test]
+    fn a_table_that_must_be_whole_takes_as_many_panels_as_it_needs() {
+        let text = Grid { whole: true, ..counting(2, 20) }.render(&Page { width: 20, ..Page::default() });
+        assert!(text.contains("column 20 of 20") && !text.contains("left out"), "{text}");
+        assert!(text.lines().all(|line| width(line) <= 20), "{text}");
+    }
+
+    #[test]
+    fn texts_stand_left_and_numbers_right() {
+        let grid = Grid {
+            columns: ["why", "count"].map(String::from).to_vec(),
+            rows: vec!["r".into(), "s".into()],
+            cells: vec![vec!["because".into(), "1".into()], vec!["so".into(), "10".into()]],
+            align: vec![Side::Left],
+            ..Grid::default()
+        };
+        let text = grid.render(&Page { ascii: true, ..Page::default() });
+        assert!(text.contains("| s | so      |    10 |"), "{text}");
     }
 
     #[test]

@@ -43,6 +43,14 @@ pub fn grouped(count: u128) -> String {
 
 /// Bytes, exactly and in one unit of 1024: `524288 bytes (512 KiB)`.
 pub fn bytes(count: u128) -> String {
+    if count < 1024 {
+        return format!("{count} bytes");
+    }
+    format!("{} bytes ({})", grouped(count), rounded_bytes(count))
+}
+
+/// Bytes in the largest unit of 1024 that leaves at least one of it: `512 KiB`, `1.25 GiB`.
+pub fn rounded_bytes(count: u128) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if count < 1024 {
         return format!("{count} bytes");
@@ -54,7 +62,7 @@ pub fn bytes(count: u128) -> String {
         unit += 1;
     }
     let size = if size.fract() == 0.0 { format!("{size:.0}") } else { format!("{size:.2}") };
-    format!("{} bytes ({size} {})", grouped(count), UNITS[unit])
+    format!("{size} {}", UNITS[unit])
 }
 
 #[cfg(test)]

@@ -1,0 +1,327 @@
+//! The page of `mha params`: every figure beside its formula and its factors.
+
+use colored::Colorize;
+
+use super::grid::{Grid, Side};
+use super::number::grouped;
+use super::page::Page;
+use super::params_memory;
+use crate::params::report::{Compute, Parameters, Report};
+use crate::params::{Figure, Key, Kind, Layer, Origin};
+
+/// How much a page says beside its tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Words {
+    /// Titles and tables only.
+    Few,
+    /// A sentence on what each table shows.
+    Usual,
+}
+
+/// The whole page; ends with a line break.
+pub fn page(report: &Report, page: &Page, words: Words) -> String {
+    let mut sheet = Sheet { page, words, text: String::new() };
+    heading(&mut sheet, report);
+    at_a_glance(&mut sheet, report);
+    parameters(&mut sheet, report);
+    compute(&mut sheet, report);
+    params_memory::memory(&mut sheet, report);
+    params_memory::sharing(&mut sheet, report);
+    if let Some(sweep) = &report.sweep {
+        params_memory::swept(&mut sheet, report, sweep);
+    }
+    sheet.text
+}
+
+/// A page as it grows.
+pub(super) struct Sheet<'a> {
+    pub(super) page: &'a Page,
+    words: Words,
+    pub(super) text: String,
+}
+
+impl Sheet<'_> {
+    /// A heading, with a blank line above.
+    pub(super) fn title(&mut self, title: &str) {
+        let lines = self.page.paragraph(title, 0);
+        self.text.push('\n');
+        for line in lines.lines() {
+            self.text.push_str(&format!("{}\n", line.bold()));
+        }
+    }
+
+    /// A sentence; left out where few words are wanted.
+    pub(super) fn say(&mut self, sentence: &str) {
+        if self.words == Words::Usual {
+            self.text.push_str(&self.page.paragraph(sentence, 0));
+        }
+    }
+
+    /// A table that leaves no column out.
+    pub(super) fn table(&mut self, corner: &str, columns: &[(&str, Side)], rows: Vec<(String, Vec<String>)>) {
+        let (rows, cells) = rows.into_iter().unzip();
+        let grid = Grid {
+            corner: corner.into(),
+            columns: columns.iter().map(|(name, _)| (*name).to_owned()).collect(),
+            rows,
+            cells,
+            align: columns.iter().map(|(_, side)| *side).collect(),
+            whole: true,
+        };
+        self.text.push_str(&grid.render(self.page));
+    }
+}
+
+/// `1,048,576`.
+pub(super) fn count(value: u64) -> String {
+    grouped(value.into())
+}
+
+/// `one layer`, `all 6 layers`.
+pub(super) fn all(layers: u64) -> String {
+    if layers == 1 { "one layer".into() } else { format!("all {} layers", count(layers)) }
+}
+
+fn heads(number: u64) -> String {
+    if number == 1 { "1 head".into() } else { format!("{} heads", count(number)) }
+}
+
+fn heading(sheet: &mut Sheet, report: &Report) {
+    let settings = &report.settings;
+    sheet.title(&match settings.preset {
+        Some(preset) => format!("The attention layers of {} ({})", preset.name, preset.source),
+        None => "An attention layer of your own sizes".to_owned(),
+    });
+    sheet.text.remove(0); // no blank line above the first title
+    if settings.assumed {
+        sheet.say(
+            "You named no model, so this is the base Transformer. Name a preset (mha params bert-base), give sizes \
+             (mha params --d-model 768 --num-heads 12), or see mha params --list.",
+        );
+    }
+    sheet.say(
+        "Attention only: the projections W_Q, W_K, W_V, W_O and what is done with them. Embeddings, feed-forward \
+         layers, norms and the output layer are not counted, so these are not the whole model's numbers.",
+    );
+    let remark = settings.preset.map_or("", |preset| preset.remark);
+    sheet.say(remark);
+}
+
+fn origin<'a>(flag: &'a str, origin: &'a Origin) -> &'a str {
+    match origin {
+        Origin::Flag | Origin::Instead(..) => flag,
+        Origin::Sweep => "--sweep",
+        Origin::Preset(name) => name,
+        Origin::Default(how) => how,
+    }
+}
+
+fn at_a_glance(sheet: &mut Sheet, report: &Report) {
+    let layer = &report.shape.layer;
+    sheet.title("1. The layer at a glance");
+    let row = |(key, value, from): &(Key, u64, Origin)| {
+        let sign = if key.symbol() == key.name() { "" } else { key.symbol() };
+        (key.name().to_owned(), vec![sign.to_owned(), count(*value), origin(key.flag(), from).to_owned()])
+    };
+    let mut rows: Vec<_> = report.shape.sizes.iter().map(row).collect();
+    let has = if layer.biases.any() { "yes" } else { "no" };
+    let from = origin("--bias", &report.shape.bias_origin);
+    rows.push(("biases".into(), ["", has, from].map(String::from).to_vec()));
+    sheet.table("", &[("sign", Side::Left), ("value", Side::Right), ("from", Side::Left)], rows);
+    replaced(sheet, report);
+    let Layer { num_heads, num_kv_heads, .. } = *layer;
+    let kind = layer.kind();
+    sheet.say(&match kind {
+        Kind::SingleHead => "Single-head attention: one softmax a query, over the whole width.".into(),
+        Kind::MultiHead => {
+            format!("Multi-head attention (MHA): each of the {num_heads} heads has keys and values of its own.")
+        }
+        Kind::GroupedQuery => format!(
+            "Grouped-query attention (GQA): each of the {num_kv_heads} key/value heads serves {} query heads.",
+            num_heads / num_kv_heads
+        ),
+        Kind::MultiQuery => {
+            format!("Multi-query attention (MQA): all {num_heads} query heads share one key/value head.")
+        }
+    });
+}
+
+/// Which of the preset's sizes gave way to flags.
+fn replaced(sheet: &mut Sheet, report: &Report) {
+    let mut before: Vec<String> = Vec::new();
+    for (key, _, from) in &report.shape.sizes {
+        if let Origin::Instead(_, value) = from {
+            before.push(format!("{} {}", key.name(), count(*value)));
+        }
+    }
+    if let Origin::Instead(_, had) = report.shape.bias_origin {
+        before.push(if had == 0 { "no biases".into() } else { "biases".into() });
+    }
+    if !before.is_empty() {
+        sheet.say(&format!(
+            "Flags replace what {} has: {}. So this is no longer that model.",
+            report.settings.model,
+            before.join(", ")
+        ));
+    }
+}
+
+fn parameters(sheet: &mut Sheet, report: &Report) {
+    let Parameters { matrices, .. } = &report.parameters;
+    sheet.title("2. Parameters");
+    let shape = |sizes: &[u64]| sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(" × ");
+    let rows = matrices.iter().map(|matrix| {
+        let Figure { formula, factors, value } = &matrix.count;
+        (matrix.name.into(), vec![shape(&matrix.shape), formula.clone(), factors.clone(), count(*value)])
+    });
+    let columns =
+        [("shape", Side::Left), ("formula", Side::Left), ("factors", Side::Left), ("numbers", Side::Right)];
+    sheet.table("", &columns, rows.collect());
+    parameter_totals(sheet, report);
+    single_head(sheet, report);
+}
+
+fn parameter_totals(sheet: &mut Sheet, report: &Report) {
+    let totals = &report.parameters;
+    let layers = all(report.shape.layers);
+    let mut columns =
+        vec![("one layer", Side::Right), ("layers × one layer", Side::Left), (&*layers, Side::Right)];
+    if report.shape.layers == 1 {
+        columns.truncate(1);
+    }
+    let row = |name: &str, one: u64, figure: &Figure| {
+        let mut cells = vec![count(one), figure.factors.clone(), count(figure.value)];
+        cells.truncate(columns.len());
+        (name.to_owned(), cells)
+    };
+    let rows = vec![
+        row("without biases", totals.without_biases, &totals.all_without_biases),
+        row("with biases", totals.with_biases, &totals.all_with_biases),
+    ];
+    sheet.text.push('\n');
+    sheet.table("", &columns, rows);
+    sheet.say(if report.shape.layer.biases.any() {
+        "This layer has biases; everything below counts them."
+    } else {
+        "This layer has no biases; everything below counts none."
+    });
+}
+
+fn single_head(sheet: &mut Sheet, report: &Report) {
+    let totals = &report.parameters;
+    let layer = &report.shape.layer;
+    if layer.num_heads > 1 {
+        let of = |number: u64, d_k: u64| format!("{} of {d_k}", heads(number));
+        let (these, one) = (of(layer.num_heads, layer.d_k), of(1, totals.single_head.d_k));
+        let pairs = totals.matrices.iter().zip(&totals.single_head_matrices);
+        let mut rows: Vec<_> = pairs
+            .map(|(many, one)| (many.name.to_owned(), vec![count(many.count.value), count(one.count.value)]))
+            .collect();
+        let sums = vec![count(totals.without_biases), count(totals.single_head_total)];
+        rows.push(("together".into(), sums));
+        sheet.text.push('\n');
+        sheet.table("", &[(&*these, Side::Right), (&*one, Side::Right)], rows);
+    }
+    sheet.say(&single_head_in_words(report));
+}
+
+/// Whether one wide head has as many parameters, and why.
+fn single_head_in_words(report: &Report) -> String {
+    let Parameters { single_head: single, single_head_total, without_biases, four_squares, .. } =
+        report.parameters.clone();
+    let Layer { d_model, d_kv_model, num_heads: h, num_kv_heads: g, d_k, .. } = report.shape.layer;
+    let squares = single.d_k == d_model && single.d_v == d_model && d_kv_model == d_model;
+    let four = format!("4·d_model² = 4·{d_model}² = {}", count(four_squares));
+    let width = format!("h·d_k = {h}·{d_k} = {}", single.d_k);
+    if g < h {
+        let saved = count(single_head_total.saturating_sub(without_biases));
+        let would = if squares { four } else { count(single_head_total) };
+        return format!(
+            "Not equal, because keys and values are shared: W_K and W_V are {g} heads wide, not {h}, which saves \
+             {saved} numbers. With g = h the two would be equal: {would}."
+        );
+    }
+    let lead = if h == 1 { "This is one head" } else { "Equal" };
+    if squares {
+        return format!(
+            "{lead}: {width} = d_model, so the four matrices hold {four}, however many heads there are. Heads divide \
+             the matrices; they do not add any."
+        );
+    }
+    let why = if single.d_k != d_model {
+        format!("{width} is not d_model = {d_model}")
+    } else if single.d_v != d_model {
+        format!("h·d_v = {} is not d_model = {d_model}", single.d_v)
+    } else {
+        format!("d_kv_model = {d_kv_model} is not d_model = {d_model}")
+    };
+    format!(
+        "{lead}: a head of the same whole width needs the same four matrices. But {why}, so they hold {} and not \
+         {four}.",
+        count(without_biases)
+    )
+}
+
+fn compute(sheet: &mut Sheet, report: &Report) {
+    let Compute { products, multiplications, single_head_multiplications, exponentials, .. } =
+        &report.compute;
+    let (layer, shape) = (&report.shape.layer, &report.shape);
+    let batch = if shape.batch == 1 { String::new() } else { format!(", B = {}", count(shape.batch)) };
+    sheet.title(&format!("3. Work of one layer on n = {} tokens{batch}", count(shape.seq_len)));
+    let many = if layer.num_heads == 1 { "this layer".to_owned() } else { heads(layer.num_heads) };
+    let columns = [
+        ("formula", Side::Left),
+        ("factors", Side::Left),
+        (&*many, Side::Right),
+        ("1 wide head", Side::Right),
+    ];
+    let row = |name: &str, figure: &Figure, single: u64| {
+        (
+            name.to_owned(),
+            vec![figure.formula.clone(), figure.factors.clone(), count(figure.value), count(single)],
+        )
+    };
+    let mut rows: Vec<_> =
+        products.iter().map(|(product, single)| row(product.name, &product.count, *single)).collect();
+    let sum = vec!["sum".into(), String::new(), count(*multiplications), count(*single_head_multiplications)];
+    rows.push(("together".into(), sum));
+    sheet.text.push_str(&sheet.page.paragraph("Multiplications", 0));
+    sheet.table("product", &columns, rows);
+    sheet.say(&products_in_words(report));
+    let single = report.compute.single_head_exponentials;
+    sheet.text.push('\n');
+    sheet.table(
+        "",
+        &columns,
+        vec![row("exponentials", exponentials, single), row("scores kept", exponentials, single)],
+    );
+    if layer.num_heads > 1 {
+        sheet.say(&format!(
+            "So more heads are not quite free: {} softmaxes take {} exponentials where one would take {}, and as many \
+             scores are kept (unless a kernel such as FlashAttention keeps none).",
+            layer.num_heads,
+            count(exponentials.value),
+            count(single)
+        ));
+    }
+}
+
+fn products_in_words(report: &Report) -> String {
+    let Compute { multiplications, single_head_multiplications, multiplications_of_all_layers, .. } =
+        report.compute;
+    let same = if report.shape.layer.num_heads == 1 {
+        "One head: the two columns are the same layer.".to_owned()
+    } else if multiplications == single_head_multiplications {
+        "Equal: h heads of d_k multiply as much as one head of h·d_k.".to_owned()
+    } else {
+        let fewer = single_head_multiplications.saturating_sub(multiplications);
+        format!("Shared keys and values save {} multiplications; Q·Kᵀ and A·V cost the same.", count(fewer))
+    };
+    let layers = match report.shape.layers {
+        1 => String::new(),
+        many => format!(" All {many} layers: {}.", count(multiplications_of_all_layers)),
+    };
+    format!(
+        "{same}{layers} All n² pairs are counted: a causal mask saves work only where a kernel skips what it hides."
+    )
+}

@@ -1,0 +1,236 @@
+//! `mha params` from the outside: what a person or a program sees, and what bad flags are told.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot run its program has failed")]
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+/// The binary, away from whatever the surroundings say about width and colour.
+fn mha() -> Command {
+    let mut command = Command::cargo_bin("mha").unwrap();
+    for name in [
+        "COLUMNS",
+        "NO_COLOR",
+        "CLICOLOR",
+        "CLICOLOR_FORCE",
+        "COLORTERM",
+        "TERM",
+        "LANG",
+        "LC_ALL",
+        "LC_MESSAGES",
+    ] {
+        command.env_remove(name);
+    }
+    command.arg("params");
+    command
+}
+
+fn shown(args: &[&str]) -> String {
+    let output = mha().args(args).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stderr.is_empty(), "{args:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The page with each run of blanks made one, so that a sentence is found wherever its lines break.
+fn flowing(args: &[&str]) -> String {
+    shown(args).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn json(args: &[&str]) -> Value {
+    serde_json::from_str(&shown(&[args, &["--format", "json"]].concat())).unwrap()
+}
+
+#[track_caller]
+fn refused(args: &[&str], said: &[&str]) {
+    let output = mha().args(args).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
+    assert!(output.stdout.is_empty(), "{args:?} wrote something");
+    for part in said {
+        assert!(error.contains(part), "{args:?} should say {part:?}, says:\n{error}");
+    }
+}
+
+/// Course, §5: one head of 512 × 512 or eight of 512 × 64 are 262,144 each way; four matrices 1,048,576, with biases
+/// 1,050,624.
+#[test]
+fn without_arguments_it_is_the_base_transformer_and_says_so() {
+    let page = flowing(&[]);
+    assert!(page.contains("You named no model, so this is the base Transformer."), "{page}");
+    for row in [
+        "│ W_Q ┆ 512 × 512 ┆ d_model × h·d_k ┆ 512 × 8·64 ┆ 262,144 │",
+        "│ b_Q ┆ 512 ┆ h·d_k ┆ 8·64 ┆ 512 │",
+        "│ without biases ┆ 1,048,576 ┆ 6 × 1048576 ┆ 6,291,456 │",
+        "│ with biases ┆ 1,050,624 ┆ 6 × 1050624 ┆ 6,303,744 │",
+        "│ together ┆ 1,048,576 ┆ 1,048,576 │",
+        "4·d_model² = 4·512² = 1,048,576, however many heads there are",
+        "│ Q·Kᵀ ┆ h·n²·d_k ┆ 8·256²·64 ┆ 33,554,432 ┆ 33,554,432 │", // 256²·512
+        "│ exponentials ┆ h·n² ┆ 8·256² ┆ 524,288 ┆ 65,536 │",
+        "│ a token ┆ 2·layers·g·d_k·bytes ┆ 2·6·8·64·2 ┆ 12,288 ┆ 12 KiB │",
+        "Attention only",
+    ] {
+        assert!(page.contains(row), "{row} is missing from\n{page}");
+    }
+}
+
+/// Course, §7 and Vaswani et al. 2017, Table 3 (A).
+#[test]
+fn a_sweep_over_heads_says_what_stays_the_same() {
+    let page = flowing(&["--sweep", "num-heads=1,4,8,16,32"]);
+    for part in [
+        "Parameters are 1,048,576 in every row: heads divide them, they do not add any.",
+        "│ 1 ┆ 512 ┆ 24.9 ┆ 5.29 │",
+        "│ 16 ┆ 32 ┆ 25.8 ┆ 4.91 │",
+        "│ 32 ┆ 16 ┆ 25.4 ┆ 5.01 │",
+        "Vaswani et al. 2017, Table 3 (A)",
+    ] {
+        assert!(page.contains(part), "{part} is missing from\n{page}");
+    }
+    assert!(!flowing(&["bert-base", "--sweep", "num-heads=1,12"]).contains("BLEU"));
+}
+
+/// Course, §11: 2·80·8·128 numbers of 2 bytes are 327,680 bytes a token, 8 times less than with 64.
+#[test]
+fn llama_2_70b_caches_eight_times_less_than_multi_head_attention() {
+    let report = json(&["llama-2-70b"]);
+    assert_eq!(report["kv_cache_bytes_per_token"], 327_680);
+    assert_eq!(report["sharing"][0]["kv_cache_bytes_per_token"], 8 * 327_680);
+    assert!(flowing(&["llama-2-70b"]).contains("This layer's cache is 8× smaller"));
+    // int4 is a quarter of fp16
+    assert_eq!(json(&["llama-2-70b", "--kv-dtype", "int4"])["kv_cache_bytes_per_token"], 327_680 / 4);
+}
+
+#[test]
+fn json_keeps_its_contract() {
+    let report = json(&["bert"]);
+    let layer = 4 * 768 * 768 + 4 * 768;
+    assert_eq!(report["mha"], 1);
+    assert_eq!(report["model"], "bert-base");
+    assert_eq!(report["family"], "bert");
+    assert_eq!(report["num_layers"], 12);
+    for key in ["total_parameters", "active_parameters", "attention_parameters"] {
+        assert_eq!(report[key], 12 * layer, "{key}");
+    }
+    assert_eq!(report["attention_parameters_per_layer"], Value::from(vec![layer; 12]));
+    let tensors = report["tensors"].as_array().unwrap();
+    assert_eq!(tensors.len(), 12 * 8);
+    assert_eq!(tensors[0]["name"], "layer.1.w_q");
+    assert_eq!(tensors[0]["shape"], Value::from(vec![768, 768]));
+    assert_eq!(tensors[95]["name"], "layer.12.b_o");
+    assert_eq!((&tensors[95]["group"], &tensors[95]["layer"]), (&"attention".into(), &12.into()));
+    let sum: u64 = tensors.iter().map(|tensor| tensor["count"].as_u64().unwrap()).sum();
+    assert_eq!(sum, 12 * layer);
+}
+
+#[test]
+fn csv_is_a_line_a_figure_or_a_line_a_value_of_the_sweep() {
+    let lines = shown(&["--format", "csv"]);
+    assert!(lines.starts_with("section,name,formula,factors,value\n"), "{lines}");
+    assert!(lines.contains("\nparameters,W_K,d_model × g·d_k,512 × 8·64,262144\n"), "{lines}");
+    let sweep = shown(&["--format", "csv", "--sweep", "num-heads=8,16"]);
+    assert_eq!(sweep.lines().count(), 3);
+    assert!(sweep.lines().all(|line| line.split(',').count() == 12), "{sweep}");
+    assert!(sweep.contains("\n8,64,1048576,") && sweep.contains(",25.8,4.92\n"), "{sweep}");
+}
+
+#[test]
+fn flags_change_a_preset_and_the_page_says_so() {
+    let page = flowing(&["bert-base", "--num-heads", "16", "--bias=false"]);
+    assert!(page.contains("Flags replace what bert-base has: num_heads 12, biases."), "{page}");
+    let config = &json(&["bert-base", "--num-heads", "16", "--bias=false"])["config"];
+    assert_eq!((&config["d_k"], &config["bias"]), (&48.into(), &false.into())); // 768 / 16
+    assert_eq!(config["changed_from_preset"], Value::from(vec!["num_heads", "bias"]));
+}
+
+/// W_Q 96·(4·7), W_K 40·(2·7), W_V 40·(2·5), W_O (4·5)·96: 2,688 + 560 + 400 + 1,920 = 5,568.
+/// The cache keeps 2·(7 + 5) = 24 numbers a token, in fp32 96 bytes.
+#[test]
+fn every_size_can_be_given() {
+    let sizes = "--d-model 96 --num-heads 4 --num-kv-heads 2 --d-k 7 --d-v 5 --d-kv-model 40 --kv-dtype fp32";
+    let args: Vec<&str> = sizes.split(' ').collect();
+    let report = json(&args);
+    assert_eq!(report["attention_parameters"], 5_568);
+    assert_eq!(report["kv_cache_bytes_per_token"], 96);
+    let page = flowing(&args);
+    assert!(page.contains("g·(d_k + d_v)") || page.contains("layers·g·(d_k + d_v)·bytes"), "{page}");
+    assert!(page.contains("Not equal, because keys and values are shared"), "{page}");
+    let wide = flowing(&["--d-model", "96", "--num-heads", "5", "--d-k", "7"]);
+    assert!(wide.contains("But h·d_k = 5·7 = 35 is not d_model = 96"), "{wide}");
+}
+
+#[test]
+fn presets_are_listed_and_searched() {
+    let all = shown(&["--list"]);
+    for name in ["transformer-base", "bert-base", "bert-large", "gpt3-175b", "llama-2-7b", "llama-2-70b"] {
+        assert!(all.contains(name), "{name}");
+    }
+    let found = shown(&["--list", "bert"]);
+    assert!(found.contains("bert-large") && !found.contains("gpt3"), "{found}");
+    assert!(shown(&["--list", "--format", "csv"]).contains("\nllama-2-70b,8192,64,8,128,80,false,"));
+    assert_eq!(json(&["--list", "gpt-3"])["presets"][0]["name"], "gpt3-175b");
+}
+
+#[test]
+fn a_page_fits_its_width_and_its_alphabet() {
+    let width = |line: &str| line.chars().count(); // nothing on this page is wider than one column
+    for preset in ["transformer-base", "bert-base", "llama-2-70b", "gpt3-175b"] {
+        for columns in ["40", "80", "200"] {
+            let page = shown(&[preset, "--width", columns, "--sweep", "seq-len=512,2048"]);
+            let most: usize = columns.parse().unwrap();
+            let long: Vec<&str> = page.lines().filter(|line| width(line) > most).collect();
+            assert!(long.is_empty(), "{preset} at {columns}: {long:?}");
+        }
+        assert!(shown(&[preset, "--ascii", "--sweep", "h=8"]).is_ascii(), "{preset}");
+    }
+    assert!(shown(&["--color", "always"]).contains("\u{1b}[1m"));
+    assert!(!shown(&[]).contains('\u{1b}'));
+    assert!(shown(&["--quiet"]).len() < shown(&[]).len());
+}
+
+#[test]
+fn bad_flags_are_told_what_would_be_good() {
+    refused(
+        &["--num-heads", "0"],
+        &["num_heads cannot be 0", "--> --num-heads", "for example --num-heads 8"],
+    );
+    refused(&["--num-heads", "-8"], &["num_heads cannot be -8", "--> --num-heads"]);
+    refused(&["--d-model", "big"], &["d_model cannot be big", "--> --d-model"]);
+    refused(&["--d-model", "1e3"], &["d_model cannot be 1e3"]);
+    refused(&["--seq-len", ""], &["seq_len cannot be empty", "--> --seq-len"]);
+    refused(&["--seq-len", "1000000000000000000000000000000"], &["cannot be as large as", "--> --seq-len"]);
+    refused(&["--layers", "1000000"], &["layers cannot be as large as", "10000"]);
+    refused(&["--num-heads", "7"], &["cannot share d_model = 512", "num_heads 4 or 8", "--> --num-heads"]);
+    refused(
+        &["--d-model", "100"],
+        &["8 heads cannot share d_model = 100", "num_heads 5 or 10", "--> --d-model"],
+    );
+    refused(&["--num-kv-heads", "3"], &["cannot share 3 key/value heads", "2 or 4", "--> --num-kv-heads"]);
+    refused(&["llama-2-70b", "--num-heads", "4"], &["cannot share 8 key/value heads", "--> --num-heads"]);
+    refused(&["--batch", "0", "--d-k", "x"], &["batch cannot be 0", "d_k cannot be x"]);
+    refused(&["--batch", "1000000000", "--seq-len", "1000000000"], &["too large to count"]);
+    refused(&["bert-bse"], &["no preset is called bert-bse", "bert-base", "--list"]);
+    refused(&["\u{1b}[2Jx"], &["no preset is called \\e[2Jx"]);
+    refused(&["--list", "zzz"], &["no preset is called zzz", "--list"]);
+    refused(&["--list", "--num-heads", "8"], &["takes no sizes", "--> --num-heads"]);
+    refused(&["--list", "--bias"], &["takes no sizes", "--> --bias"]);
+    refused(&["--sweep", "num-heads"], &["has no =", "--sweep num-heads=1,4,8,16,32"]);
+    refused(&["--sweep", "num-head=1"], &["num-head cannot be swept", "--sweep num-heads="]);
+    refused(&["--sweep", "num-heads=3,8"], &["3 heads cannot share", "num_heads 2 or 4", "--> --sweep"]);
+    refused(&["--sweep", "seq-len=1,-2"], &["seq_len cannot be -2", "--> --sweep"]);
+    refused(&["--sweep", "seq-len=1,1000000000", "--batch", "1000000000"], &["too large to count"]);
+    refused(&["--dtype", "fp17"], &["fp17", "fp16"]);
+    refused(&["--format", "yaml"], &["yaml", "json"]);
+}
+
+#[test]
+fn an_output_file_appears_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.txt");
+    let path = file.to_str().unwrap();
+    assert!(shown(&["--output", path]).is_empty());
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), shown(&[]));
+    refused(&["--output", path], &["the output file exists", "--force"]);
+    refused(&["--num-heads", "7", "--force", "--output", path], &["7 heads"]);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), shown(&[]));
+}
