@@ -20,6 +20,7 @@ mod rms_norm;
 mod rope;
 mod rows;
 mod scores;
+mod simd;
 mod sink_weight;
 mod softcap;
 mod softmax;

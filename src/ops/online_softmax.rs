@@ -6,7 +6,6 @@
 
 use nalgebra::DMatrix;
 
-use super::softmax::exponential_of;
 use super::{Arithmetic, Cost, Expr, Formula, Function, Operation, Real, Shape, Signs, Told, View, equal};
 use crate::plan::spec::FullyMaskedRows;
 
@@ -55,7 +54,7 @@ impl Operation for OnlineSoftmax {
         let (scores, v) = (inputs[0], inputs[1]);
         let (start, sum) = self.start();
         let nothing = T::of(f64::NEG_INFINITY);
-        let exp = exponential_of::<T>(arithmetic);
+        let exp = |x: T| if arithmetic == Arithmetic::Ordered { x.exponential() } else { x.exp() };
         let mut state = match inputs.get(2) {
             Some(before) => before.into_owned(),
             None => DMatrix::from_fn(scores.nrows(), OUT + v.ncols(), |_, c| match c {
@@ -72,10 +71,9 @@ impl Operation for OnlineSoftmax {
                 continue;
             }
             for (power, score) in powers.iter_mut().zip(scores.row(r).iter()) {
-                *power = *score - most;
+                *power = exp(*score - most);
             }
-            exp(&mut powers);
-            let shrink = (before - most).exponential();
+            let shrink = exp(before - most);
             state[(r, MOST)] = most;
             state[(r, SUM)] = powers.iter().fold(state[(r, SUM)] * shrink, |sum, power| sum + *power);
             for c in 0..v.ncols() {

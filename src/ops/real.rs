@@ -2,6 +2,8 @@
 
 use nalgebra::{DMatrix, DMatrixView, RealField};
 
+use super::simd;
+
 /// How products and exponentials are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arithmetic {
@@ -25,10 +27,37 @@ pub trait Real: RealField + Copy {
     fn value(self) -> f64;
     /// e^self, the same bits on every machine.
     fn exponential(self) -> Self;
-    /// e^x for each number of a run, as fast as the processor can.
-    fn exponentials(run: &mut [Self]);
     /// tanh, the same bits on every machine.
     fn hyperbolic_tangent(self) -> Self;
+    /// Each of `most` becomes the larger of itself and its neighbour in `run`.
+    fn raise(most: &mut [Self], run: &[Self]) {
+        for (most, x) in most.iter_mut().zip(run) {
+            *most = if *x > *most { *x } else { *most };
+        }
+    }
+    /// e^(x − most) into `out`, and added to `sums`.
+    fn add_exponentials(
+        run: &[Self],
+        most: &[Self],
+        sums: &mut [Self],
+        out: &mut [Self],
+        arithmetic: Arithmetic,
+    ) {
+        for (((x, most), sum), out) in run.iter().zip(most).zip(sums).zip(out) {
+            let power = match arithmetic {
+                Arithmetic::Ordered => (*x - *most).exponential(),
+                Arithmetic::Fast { .. } => (*x - *most).exp(),
+            };
+            *sum += power;
+            *out = power;
+        }
+    }
+    /// Each number over its sum.
+    fn divide(run: &mut [Self], sums: &[Self], _: Arithmetic) {
+        for (x, sum) in run.iter_mut().zip(sums) {
+            *x /= *sum;
+        }
+    }
 }
 
 impl Real for f64 {
@@ -42,12 +71,6 @@ impl Real for f64 {
 
     fn exponential(self) -> Self {
         libm::exp(self)
-    }
-
-    fn exponentials(run: &mut [Self]) {
-        for x in run {
-            *x = f64::exp(*x);
-        }
     }
 
     fn hyperbolic_tangent(self) -> Self {
@@ -69,14 +92,34 @@ impl Real for f32 {
         libm::expf(self)
     }
 
-    fn exponentials(run: &mut [Self]) {
-        for x in run {
-            *x = f32::exp(*x);
+    fn hyperbolic_tangent(self) -> Self {
+        libm::tanhf(self)
+    }
+
+    fn raise(most: &mut [Self], run: &[Self]) {
+        simd::raise(most, run);
+    }
+
+    fn add_exponentials(
+        run: &[Self],
+        most: &[Self],
+        sums: &mut [Self],
+        out: &mut [Self],
+        arithmetic: Arithmetic,
+    ) {
+        match arithmetic {
+            Arithmetic::Fast { .. } => simd::add_exponentials(run, most, sums, out),
+            Arithmetic::Ordered => {
+                for (((x, most), sum), out) in run.iter().zip(most).zip(sums).zip(out) {
+                    *out = libm::expf(*x - *most);
+                    *sum += *out;
+                }
+            }
         }
     }
 
-    fn hyperbolic_tangent(self) -> Self {
-        libm::tanhf(self)
+    fn divide(run: &mut [Self], sums: &[Self], _: Arithmetic) {
+        simd::divide(run, sums);
     }
 }
 

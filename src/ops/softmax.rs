@@ -18,8 +18,8 @@ pub struct Softmax {
     pub sink: Option<f64>,
 }
 
-/// Rows handled together: wide enough for any vector unit, small enough to stay in the first-level cache.
-const BLOCK: usize = 64;
+/// Rows handled together: long runs for the vector units, and a stretch of memory that the caches follow.
+const BLOCK: usize = 1024;
 
 impl Softmax {
     /// What each cell of an empty row becomes.
@@ -31,39 +31,36 @@ impl Softmax {
         }
     }
 
-    /// e^(score − largest) in place, and each row's largest score and sum (the sink's share included), for the rows
-    /// of one block. Column by column: the rows of a block are independent of each other.
-    fn exponentials<T: Real>(&self, block: &mut DMatrix<T>, exp: impl Fn(&mut [T])) -> Vec<(T, T)> {
+    /// The rows `rows` of the scores into the same rows of the weights. Column by column, as they lie in memory: the
+    /// rows of a block are independent of each other, and each row is still summed from left to right.
+    fn block<T: Real>(
+        &self,
+        scores: View<'_, T>,
+        rows: std::ops::Range<usize>,
+        weights: &mut DMatrix<T>,
+        arithmetic: Arithmetic,
+    ) {
+        let height = weights.nrows();
         let sink = T::of(self.sink.unwrap_or(f64::NEG_INFINITY));
-        let mut largest = vec![sink; block.nrows()];
-        for column in block.column_iter() {
-            for (most, score) in largest.iter_mut().zip(column.iter()) {
-                *most = if *score > *most { *score } else { *most };
-            }
+        let mut largest = vec![sink; rows.len()];
+        for column in scores.column_iter() {
+            T::raise(&mut largest, &column.as_slice()[rows.clone()]);
         }
         let mut sums: Vec<T> = match self.sink {
-            None => vec![T::zero(); block.nrows()],
+            None => vec![T::zero(); rows.len()],
             Some(_) => largest.iter().map(|most| (sink - *most).exponential()).collect(),
         };
-        for mut column in block.column_iter_mut() {
-            let column = column.as_mut_slice();
-            for (score, most) in column.iter_mut().zip(&largest) {
-                *score -= *most;
-            }
-            exp(column);
-            for (sum, weight) in sums.iter_mut().zip(column.iter()) {
-                *sum += *weight;
-            }
+        for (c, column) in scores.column_iter().enumerate() {
+            let out = &mut weights.as_mut_slice()[c * height..][rows.clone()];
+            T::add_exponentials(&column.as_slice()[rows.clone()], &largest, &mut sums, out, arithmetic);
         }
-        largest.into_iter().zip(sums).collect()
-    }
-}
-
-/// Each number of a run to e^x in the way the arithmetic asks for.
-pub(super) fn exponential_of<T: Real>(arithmetic: Arithmetic) -> impl Fn(&mut [T]) {
-    move |run| match arithmetic {
-        Arithmetic::Ordered => run.iter_mut().for_each(|x| *x = x.exponential()),
-        Arithmetic::Fast { .. } => T::exponentials(run),
+        for c in 0..scores.ncols() {
+            T::divide(&mut weights.as_mut_slice()[c * height..][rows.clone()], &sums, arithmetic);
+        }
+        let nothing = T::of(f64::NEG_INFINITY);
+        for (row, _) in rows.zip(&largest).filter(|(_, most)| **most == nothing) {
+            weights.row_mut(row).fill(self.empty(scores.ncols()));
+        }
     }
 }
 
@@ -76,20 +73,8 @@ impl Operation for Softmax {
         let scores = inputs[0];
         let (rows, columns) = scores.shape();
         let mut weights = DMatrix::zeros(rows, columns);
-        let nothing = T::of(f64::NEG_INFINITY);
         for from in (0..rows).step_by(BLOCK) {
-            let height = BLOCK.min(rows - from);
-            let mut block = scores.rows(from, height).into_owned();
-            let totals = self.exponentials(&mut block, exponential_of(arithmetic));
-            for c in 0..columns {
-                let out = &mut weights.as_mut_slice()[c * rows + from..][..height];
-                for ((out, weight), (_, sum)) in out.iter_mut().zip(block.column(c).iter()).zip(&totals) {
-                    *out = *weight / *sum;
-                }
-            }
-            for (r, _) in totals.iter().enumerate().filter(|(_, (most, _))| *most == nothing) {
-                weights.row_mut(from + r).fill(self.empty(columns));
-            }
+            self.block(scores, from..rows.min(from + BLOCK), &mut weights, arithmetic);
         }
         weights
     }
