@@ -9,6 +9,8 @@
 //! from 1, like every place that people read: `inputs.x[2][3]` is the third number of the second row.
 
 mod arrays_in;
+#[cfg(test)]
+mod broken;
 pub mod builtin;
 mod checkpoint;
 mod claims;
