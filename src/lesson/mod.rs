@@ -1,11 +1,165 @@
 //! A lesson file in, a [`Problem`] out.
+//!
+//! ```text
+//! text ──> guard (events) ──> values ──> file (keys as typed) ──> rules (what must hold) ──> Problem
+//!                                          every fault on the way ──> places (line and column) ──> Faults
+//! ```
+//!
+//! The guard refuses what could hurt; [`parse`] then looks at everything before it says what is wrong. In faults a path counts
+//! from 1, like every place that people read: `inputs.x[2][3]` is the third number of the second row.
+
+mod arrays_in;
+#[cfg(test)]
+mod broken;
+pub mod builtin;
+mod checkpoint;
+mod claims;
+mod file;
+mod guard;
+mod literal;
+mod masks;
+mod norm;
+mod packing;
+mod places;
+mod positions;
+mod projections;
+mod random;
+mod reader;
+mod rules;
+mod sizes;
+mod story;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 use std::sync::Arc;
 
 use nalgebra::DMatrix;
 
+use crate::fault::{Fault, Faults, Outcome, nearest};
 use crate::plan::{Attention, StepId};
+
+pub use story::{Piece, pieces};
+
+/// The language in which a lesson's texts are given, where it has them in several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Language {
+    /// English.
+    #[default]
+    En,
+    /// Chinese.
+    Zh,
+}
+
+/// How a lesson is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// The language of its texts; a text that is only there in the other one is given in that.
+    pub language: Language,
+    /// Whether files outside the lesson's folder may be named in it (`--allow-outside`).
+    pub allow_outside: bool,
+}
+
+/// Reads a lesson file; `-` is standard input, whose files are relative to the current folder.
+///
+/// # Errors
+/// The file cannot be read, or everything that is wrong with the lesson: see [`parse`].
+pub fn load(path: &Path, options: &Options) -> Outcome<Problem> {
+    if path.as_os_str() == "-" {
+        let text = text_of(std::io::stdin().lock(), "standard input")?;
+        return parse(&text, "standard input", Path::new("."), options);
+    }
+    let source = path.display().to_string();
+    let text = match File::open(path) {
+        Ok(_) if path.is_dir() => {
+            let fault = Fault::new(format!("{source} is a folder"), "", "name a lesson file in it");
+            return Err(Faults::from(fault.in_source(source)));
+        }
+        Ok(file) => text_of(file, &source)?,
+        Err(error) => return Err(Faults::from(cannot_open(&source, &error))),
+    };
+    parse(&text, &source, path.parent().unwrap_or(Path::new(".")), options)
+}
+
+fn cannot_open(source: &str, error: &std::io::Error) -> Fault {
+    let names = builtin::all().iter().map(|lesson| lesson.name);
+    let remedy = match nearest(source, names) {
+        Some(near) => format!("did you mean the built-in lesson {near}?"),
+        None => "`mha lessons` lists the built-in ones".into(),
+    };
+    Fault::new(format!("{source} cannot be opened"), error.to_string(), remedy).in_source(source)
+}
+
+/// The text of a file, as far as it may be long.
+fn text_of(file: impl Read, source: &str) -> Outcome<String> {
+    let mut bytes = Vec::new();
+    let limit = guard::MAX_BYTES as u64 + 1;
+    if let Err(error) = file.take(limit).read_to_end(&mut bytes) {
+        let fault = Fault::new(format!("{source} cannot be read"), error.to_string(), "");
+        return Err(Faults::from(fault.in_source(source)));
+    }
+    if bytes.len() > guard::MAX_BYTES {
+        let what = format!("{source} is longer than the {} bytes that are read", guard::MAX_BYTES);
+        let remedy = "keep large arrays in files of their own: {file: w.npy}";
+        return Err(Faults::from(
+            Fault::new(what, "a lesson is a text that people read", remedy).in_source(source),
+        ));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let bytes = error.as_bytes();
+        let why = match bytes {
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "it seems to be UTF-16".to_owned(),
+            _ => format!("byte {} is not UTF-8", error.utf8_error().valid_up_to() + 1),
+        };
+        let fault = Fault::new(format!("{source} is not a text in UTF-8"), why, "save it as UTF-8");
+        Faults::from(fault.in_source(source))
+    })
+}
+
+/// Reads a lesson from its text. `source` is its name in faults, `folder` what its files are relative to.
+///
+/// ```
+/// use mha::lesson::{Options, parse};
+/// use std::path::Path;
+/// let text = "
+/// attention: {num_heads: 2}
+/// inputs: {x: [[1, 0], [0, 1]]}
+/// projections: {w_q: identity, w_k: identity, w_v: identity, w_o: none}
+/// ";
+/// let problem = parse(text, "small.yaml", Path::new("."), &Options::default()).unwrap();
+/// assert_eq!(problem.attention.d_k, 1);
+/// ```
+///
+/// # Errors
+/// Everything that is wrong with the lesson, in the order of the file, each with line and column.
+pub fn parse(text: &str, source: &str, folder: &Path, options: &Options) -> Outcome<Problem> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = if text.trim_start().starts_with('{') { guard::join_surrogates(text) } else { text.into() };
+    guard::check(&text, source).map_err(Faults)?;
+    let value = guard::value(&text, source).map_err(Faults::from)?;
+    let mut reader = reader::Reader::new(folder, options);
+    let problem = file::read(&value, &mut reader).and_then(|file| rules::apply(file, &mut reader));
+    match problem {
+        Some(mut problem) if reader.is_content() => {
+            if !problem.claims.is_empty() {
+                claims::pin(&text, &mut problem.claims);
+            }
+            Ok(problem)
+        }
+        _ => {
+            let (faults, untold) = reader.into_faults();
+            let mut faults = places::locate(&text, source, faults);
+            if untold > 0 {
+                let what = format!("{} more like these", reader::counted(untold, "fault"));
+                faults.push(Fault::new(what, "", "mend the first ones, and look again").in_source(source));
+            }
+            Err(Faults(faults))
+        }
+    }
+}
 
 /// A worked example, read and checked: nobody downstream looks at its shapes again.
 #[derive(Debug, Clone)]

@@ -1,0 +1,51 @@
+//! The lessons that come with the program.
+
+/// A lesson in the binary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Builtin {
+    /// Its name, as `mha trace NAME` takes it.
+    pub name: &'static str,
+    /// The lesson file.
+    pub text: &'static str,
+}
+
+macro_rules! lessons {
+    ($($name:literal),* $(,)?) => {
+        &[$(Builtin { name: $name, text: include_str!(concat!("../../lessons/", $name, ".yaml")) }),*]
+    };
+}
+
+/// In the order in which they are best read; the first is the default of `mha trace`.
+const LESSONS: &[Builtin] =
+    lessons!["two-heads", "single-head", "telltale", "masks", "cross-attention", "grouped-query"];
+
+/// All of them.
+pub fn all() -> &'static [Builtin] {
+    LESSONS
+}
+
+/// The lesson of that name.
+pub fn find(name: &str) -> Option<&'static Builtin> {
+    LESSONS.iter().find(|lesson| lesson.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lesson::{Options, parse};
+    use std::path::Path;
+
+    #[test]
+    fn every_lesson_loads() {
+        for lesson in all() {
+            let problem = parse(lesson.text, lesson.name, Path::new("."), &Options::default());
+            assert!(problem.is_ok(), "{}\n{}", lesson.name, problem.err().unwrap());
+        }
+    }
+
+    #[test]
+    fn lessons_are_found_by_name() {
+        assert_eq!(find("two-heads").map(|lesson| lesson.name), Some("two-heads"));
+        assert_eq!(find("three-heads"), None);
+    }
+}

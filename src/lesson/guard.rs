@@ -1,0 +1,363 @@
+//! What is refused before serde_yaml sees it.
+//!
+//! serde_yaml's scanner takes quadratic time for deeply nested brackets, expands aliases, and keeps no places.
+//! The events of saphyr-parser come one by one, without recursion and in linear time (checked up to
+//! 200,000 brackets, dashes and question marks), so one walk over them settles all of that first.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use saphyr_parser::{Event, Marker, Parser, ScanError};
+
+use super::places::{LineColumn, line, line_column};
+use super::reader::clipped;
+use crate::fault::{Fault, Place};
+
+/// Larger lessons are refused: 4 MiB hold a 512 × 512 matrix with room to spare. (So a lesson has at most two
+/// million values, and those need no limit of their own.)
+pub(super) const MAX_BYTES: usize = 4 << 20;
+
+/// Lists in lists; a lesson needs 6.
+const MAX_DEPTH: usize = 32;
+
+/// So many doubled keys are told.
+const DOUBLED_TOLD: usize = 20;
+
+/// Everything about the text that is refused before its meaning is looked at.
+///
+/// # Errors
+/// Text too long, hidden line breaks, broken YAML, nesting deeper than 32, anchors, aliases, tags, a second document, and keys
+/// that are doubled or are not words (all of those at once).
+pub(super) fn check(text: &str, source: &str) -> Result<(), Vec<Fault>> {
+    let place = |at: LineColumn| Place {
+        source: source.to_owned(),
+        line_column: Some(at),
+        path: String::new(),
+        text: line(text, at.0),
+    };
+    if text.len() > MAX_BYTES {
+        let what = format!("the lesson is {} bytes long, and at most {MAX_BYTES} are read", text.len());
+        return Err(vec![
+            Fault::new(what, "", "keep large arrays in files of their own: {file: w.npy}").in_source(source),
+        ]);
+    }
+    if let Some((index, _)) = text.char_indices().find(|(_, c)| *c == '\u{feff}') {
+        let fault = Fault::new(
+            "the lesson holds a byte order mark (U+FEFF)",
+            "only the start of a file may",
+            "remove it",
+        );
+        return Err(vec![fault.at(place(line_column_of(text, index)))]);
+    }
+    // YAML 1.1 ends a line (and a comment) at these, YAML 1.2 does not: what the guard took for a comment
+    // would be read as content.
+    if let Some((index, c)) =
+        text.char_indices().find(|(_, c)| matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}'))
+    {
+        let code = format!("{:04x}", c as u32);
+        return Err(vec![
+            Fault::new(
+                format!("the lesson holds a hidden line break (U+{})", code.to_uppercase()),
+                "YAML readers disagree on whether a line ends there",
+                format!("remove it, or write \\u{code} in a text in double quotes"),
+            )
+            .at(place(line_column_of(text, index))),
+        ]);
+    }
+    let mut watch = Watch::default();
+    for event in Parser::new_from_str(text) {
+        let outcome =
+            event.map_err(|error| not_yaml(&error)).and_then(|(event, span)| watch.see(event, &span.start));
+        if let Err((fault, at)) = outcome {
+            return Err(vec![fault.at(place(at))]);
+        }
+    }
+    if watch.faults.is_empty() {
+        return Ok(());
+    }
+    Err(watch.faults.into_iter().map(|(fault, at)| fault.at(place(at))).collect())
+}
+
+/// The values of a text that has passed [`check`].
+///
+/// # Errors
+/// What serde_yaml alone refuses, such as a whole number beyond 64 bits.
+pub(super) fn value(text: &str, source: &str) -> Result<serde_yaml::Value, Fault> {
+    serde_yaml::from_str(text).map_err(|error| {
+        let at = error.location().map(|location| (location.line(), location.column()));
+        let message = error.to_string();
+        let fault = match message.split('`').nth(1).filter(|_| message.contains("128")) {
+            Some(number) => Fault::new(
+                format!("the whole number {number} is too large"),
+                "whole numbers have at most 64 bits",
+                "no size is that large; as a number of a matrix, write it with a point",
+            ),
+            None => Fault::new(
+                format!("this is not YAML: {message}"),
+                "",
+                "check brackets, quotes and indentation",
+            ),
+        };
+        fault.at(Place {
+            source: source.to_owned(),
+            line_column: at,
+            path: String::new(),
+            text: at.and_then(|at| line(text, at.0)),
+        })
+    })
+}
+
+/// A fault and where it is.
+type Found = (Fault, LineColumn);
+
+/// What the walk remembers: the open lists and mappings, and what was wrong so far.
+#[derive(Default)]
+struct Watch<'t> {
+    open: Vec<Open<'t>>,
+    documents: usize,
+    faults: Vec<Found>,
+}
+
+enum Open<'t> {
+    List,
+    Mapping { keys: HashMap<Cow<'t, str>, LineColumn>, at_key: bool },
+}
+
+impl<'t> Watch<'t> {
+    fn see(&mut self, event: Event<'t>, marker: &Marker) -> Result<(), Found> {
+        let at = line_column(marker);
+        let (anchor, tagged) = match &event {
+            Event::Scalar(_, _, anchor, tag) => (*anchor, tag.is_some()),
+            Event::SequenceStart(anchor, tag) | Event::MappingStart(anchor, tag) => (*anchor, tag.is_some()),
+            Event::Alias(anchor) => (*anchor, false),
+            _ => (0, false),
+        };
+        if anchor > 0 {
+            return Err((anchored(), at));
+        }
+        if tagged {
+            return Err((
+                Fault::new(
+                    "tags (!) are not used in lessons",
+                    "",
+                    "put the text in quotes, or remove the tag",
+                ),
+                at,
+            ));
+        }
+        let root = match &event {
+            _ if !self.open.is_empty() => None,
+            Event::Scalar(..) => Some("a text"),
+            Event::SequenceStart(..) => Some("a list"),
+            _ => None,
+        };
+        if let Some(kind) = root {
+            // Not only for the message: to serde_yaml, what follows a | without indentation is no longer text.
+            let what = format!("the lesson is {kind}, but it needs keys with values");
+            return Err((
+                Fault::new(what, "", "write attention: and inputs:, as `mha lessons new` does"),
+                at,
+            ));
+        }
+        match event {
+            Event::DocumentStart(_) => self.documents += 1,
+            Event::Scalar(text, ..) => self.scalar(text, at),
+            Event::SequenceStart(..) => self.go_down(Open::List, at)?,
+            Event::MappingStart(..) => {
+                self.go_down(Open::Mapping { keys: HashMap::new(), at_key: true }, at)?;
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                self.open.pop();
+            }
+            _ => {}
+        }
+        if self.documents > 1 {
+            let fault = Fault::new(
+                "a second document starts here",
+                "a lesson is one YAML document",
+                "remove the line ---",
+            );
+            return Err((fault, at));
+        }
+        Ok(())
+    }
+
+    fn scalar(&mut self, text: Cow<'t, str>, at: LineColumn) {
+        let told = self.faults.len();
+        let Some(Open::Mapping { keys, at_key }) = self.open.last_mut() else { return };
+        if *at_key {
+            if let Some((line, column)) = keys.get(&text).filter(|_| told < DOUBLED_TOLD) {
+                let what = clipped(&format!("the key {text} stands twice"));
+                let why = format!("first at line {line}, column {column}");
+                self.faults.push((Fault::new(what, why, "keep one of the two"), at));
+            } else {
+                keys.entry(text).or_insert(at);
+            }
+        }
+        *at_key = !*at_key;
+    }
+
+    fn go_down(&mut self, inner: Open<'t>, at: LineColumn) -> Result<(), Found> {
+        if let Some(Open::Mapping { at_key, .. }) = self.open.last_mut() {
+            if *at_key {
+                let fault = Fault::new(
+                    "a key is a list or a mapping",
+                    "keys are words",
+                    "did you forget quotes or a colon?",
+                );
+                return Err((fault, at));
+            }
+            *at_key = true;
+        }
+        self.open.push(inner);
+        if self.open.len() > MAX_DEPTH {
+            return Err((too_deep(), at));
+        }
+        Ok(())
+    }
+}
+
+fn too_deep() -> Fault {
+    let what = format!("lists and mappings are nested deeper than {MAX_DEPTH}");
+    Fault::new(what, "no array of a lesson needs more than 3", "close a bracket")
+}
+
+fn anchored() -> Fault {
+    let why = "a few of them can stand for millions of numbers";
+    Fault::new("anchors (&) and aliases (*) are not used in lessons", why, "write the value out")
+}
+
+fn not_yaml(error: &ScanError) -> Found {
+    if error.info().contains("anchor") {
+        return (anchored(), line_column(error.marker()));
+    }
+    // the parser looks ahead by up to 256 brackets, and stops there
+    if error.info().contains("recursion limit") {
+        return (too_deep(), line_column(error.marker()));
+    }
+    let fault = Fault::new(
+        format!("this is not YAML: {}", error.info()),
+        "",
+        "check brackets, quotes and indentation near this place",
+    );
+    (fault, line_column(error.marker()))
+}
+
+fn line_column_of(text: &str, byte: usize) -> LineColumn {
+    let before = &text[..byte];
+    let start = before.rfind('\n').map_or(0, |index| index + 1);
+    (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
+}
+
+/// JSON writers may split a character beyond U+FFFF into two escapes (`\ud83d\ude00`), which YAML does not know:
+/// puts the character itself there.
+pub(super) fn join_surrogates(text: &str) -> Cow<'_, str> {
+    let escape = |at: usize| -> Option<u32> {
+        let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
+        u32::from_str_radix(digits, 16).ok()
+    };
+    let mut joined = String::new();
+    let mut copied = 0;
+    let mut at = 0;
+    while let Some(found) = text[at..].find('\\') {
+        let start = at + found;
+        let pair = (escape(start), escape(start + 6));
+        if let (Some(high @ 0xD800..=0xDBFF), Some(low @ 0xDC00..=0xDFFF)) = pair {
+            joined.push_str(&text[copied..start]);
+            joined.extend(char::from_u32(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)));
+            copied = start + 12;
+            at = copied;
+        } else {
+            // a backslash and what it escapes: \\ is no start of a new escape
+            let escaped = text[start + 1..].chars().next().map_or(0, char::len_utf8);
+            at = start + 1 + escaped;
+        }
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    joined.push_str(&text[copied..]);
+    Cow::Owned(joined)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    fn first(text: &str) -> String {
+        let faults = check(text, "l.yaml").unwrap_err();
+        faults[0].to_string()
+    }
+
+    #[test]
+    fn hostile_texts_are_refused_at_once() {
+        let started = Instant::now();
+        assert!(
+            first(&"[".repeat(200_000)).starts_with("error: lists and mappings are nested deeper than 32")
+        );
+        assert!(
+            first(&"{a: ".repeat(100_000)).starts_with("error: lists and mappings are nested deeper than 32")
+        );
+        assert!(
+            first(&format!("a:\n  {}", "- ".repeat(100_000)))
+                .starts_with("error: lists and mappings are nested deeper than 32")
+        );
+        assert!(first(&"? ".repeat(100_000)).starts_with("error: a key is a list or a mapping"));
+        let stairs: String = (0..1000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
+        assert!(first(&stairs).starts_with("error: lists and mappings are nested deeper than 32"));
+        assert!(first(&" ".repeat(MAX_BYTES + 1)).starts_with("error: the lesson is 4194305 bytes long"));
+        assert!(started.elapsed() < Duration::from_secs(1));
+    }
+
+    #[test]
+    fn exploding_aliases_are_refused_before_they_are_read() {
+        let laughs = "a: &a [1, 1]\nb: &b [*a, *a]\nc: [*b, *b]\n";
+        assert!(
+            first(laughs).starts_with(
+                "error: anchors (&) and aliases (*) are not used in lessons\n  --> l.yaml:1:4\n"
+            )
+        );
+    }
+
+    /// To serde_yaml the comment ends at U+2028, and what follows would be content that the guard never saw.
+    #[test]
+    fn nothing_hides_behind_a_line_break_that_only_one_reader_sees() {
+        let text = "a: 1\nb: 2 # x\u{2028}c: [[[[";
+        assert!(
+            first(text)
+                .starts_with("error: the lesson holds a hidden line break (U+2028)\n  --> l.yaml:2:9\n")
+        );
+    }
+
+    /// A block text at the root may start without indentation for the one reader, and not for the other.
+    #[test]
+    fn a_lesson_that_is_one_text_or_one_list_never_reaches_serde_yaml() {
+        let hidden = format!("|\n{}", "[".repeat(100_000));
+        assert!(first(&hidden).starts_with("error: the lesson is a text, but it needs keys with values\n"));
+        assert!(first("[1, 2]").starts_with("error: the lesson is a list, but it needs keys with values\n"));
+        assert!(
+            first("a: \u{feff}1")
+                .starts_with("error: the lesson holds a byte order mark (U+FEFF)\n  --> l.yaml:1:4")
+        );
+    }
+
+    #[test]
+    fn a_doubled_key_names_both_places() {
+        let text = "inputs:\n  x: 1\n  y: 2\n  x: 3\n";
+        assert_eq!(
+            first(text),
+            "error: the key x stands twice\n  --> l.yaml:4:3\n   |\n 4 |   x: 3\n   |   ^\n  why: first at line 2, \
+             column 3\n  try: keep one of the two\n"
+        );
+        assert!(check("a: {x: 1}\nb: {x: 1}", "l.yaml").is_ok());
+    }
+
+    #[test]
+    fn a_pair_of_json_escapes_is_one_character() {
+        assert_eq!(join_surrogates(r#"{"t": "\ud83d\ude00!"}"#), r#"{"t": "😀!"}"#);
+        assert_eq!(join_surrogates(r#""\\ud83d\ude00""#), r#""\\ud83d\ude00""#);
+        assert_eq!(join_surrogates("plain"), "plain");
+        assert_eq!(join_surrogates("\\"), "\\");
+    }
+}
