@@ -88,8 +88,11 @@ fn sequence(args: &CompareArgs, problem: &Problem) -> Outcome<Option<usize>> {
         Some(count) if (1..=count).contains(&args.sequence) => Ok(Some(args.sequence - 1)),
         None if args.sequence == 1 => Ok(None),
         batch => {
-            let why = batch.map_or("the lesson's input has no batch axis".to_owned(), |count| format!("the batch holds {count}"));
-            let fault = Fault::new(format!("there is no sequence {}", args.sequence), why, "sequences count from 1");
+            let why = batch.map_or("the lesson's input has no batch axis".to_owned(), |count| {
+                format!("the batch holds {count}")
+            });
+            let fault =
+                Fault::new(format!("there is no sequence {}", args.sequence), why, "sequences count from 1");
             Err(fault.in_source("--sequence").into())
         }
     }

@@ -23,7 +23,9 @@ pub(super) fn load(name: &str, common: &Common, allow_outside: bool) -> Outcome<
     if is_a_word && !path.exists() {
         let names = || builtin::all().iter().map(|lesson| lesson.name);
         let remedy = match nearest(name, names()) {
-            Some(near) => format!("did you mean {near}? `mha lessons` lists them; a file is named with its ending, as {name}.yaml"),
+            Some(near) => format!(
+                "did you mean {near}? `mha lessons` lists them; a file is named with its ending, as {name}.yaml"
+            ),
             None => format!("`mha lessons` lists them; a file is named with its ending, as {name}.yaml"),
         };
         let list: Vec<&str> = names().collect();

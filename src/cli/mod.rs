@@ -1,8 +1,13 @@
 //! What was typed. Each verb has its own short file; nothing here computes.
 
 mod common;
+mod compare;
+mod lesson;
+mod lessons;
 mod output;
 mod params;
+mod select;
+mod trace;
 
 use clap::{Parser, Subcommand};
 
@@ -20,7 +25,10 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Trace(trace::TraceArgs),
+    Compare(compare::CompareArgs),
     Params(params::ParamsArgs),
+    Lessons(lessons::LessonsArgs),
 }
 
 /// How a request ended.
@@ -36,7 +44,10 @@ impl Cli {
     /// The flags that every verb has.
     pub fn common(&self) -> &Common {
         match &self.verb {
+            Verb::Trace(args) => &args.common,
+            Verb::Compare(args) => &args.common,
             Verb::Params(args) => &args.common,
+            Verb::Lessons(args) => args.common(),
         }
     }
 
@@ -46,7 +57,10 @@ impl Cli {
     /// Everything that keeps the request from being met (exit status 2).
     pub fn run(&self) -> Outcome<Ending> {
         match &self.verb {
+            Verb::Trace(args) => trace::run(args),
+            Verb::Compare(args) => compare::run(args),
             Verb::Params(args) => params::run(args),
+            Verb::Lessons(args) => lessons::run(args),
         }
     }
 }

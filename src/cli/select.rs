@@ -77,7 +77,10 @@ fn nothing_matches(pattern: &str, ids: &[StepId]) -> crate::fault::Faults {
     let last = ids.last().map(ToString::to_string).unwrap_or_default();
     Fault::new(
         format!("no step is called {pattern}"),
-        format!("this problem's steps run from {} to {last}", ids.first().map(ToString::to_string).unwrap_or_default()),
+        format!(
+            "this problem's steps run from {} to {last}",
+            ids.first().map(ToString::to_string).unwrap_or_default()
+        ),
         remedy,
     )
     .in_source("--steps")

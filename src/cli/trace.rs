@@ -9,11 +9,11 @@ use super::output::{self, Content};
 use super::select::Selection;
 use super::{Common, Ending, lesson};
 use crate::fault::{Fault, Faults, Outcome};
-use crate::lesson::Problem;
+use crate::lesson::{Piece, Problem, pieces};
 use crate::ops::{Arithmetic, Layout};
 use crate::plan::{Plan, StepId, attention};
 use crate::trace::{Keep, Trace, run_plan};
-use crate::views::{self, Scene, csv, json, story, summary, table};
+use crate::views::{self, Scene, csv, json, summary, table};
 
 /// Show every number of a worked example, step by step
 #[derive(Debug, Args)]
@@ -128,7 +128,8 @@ fn choose(args: &TraceArgs, problem: &Problem, plan: &Plan) -> Outcome<Vec<StepI
                 Some(count) => format!("the batch holds {count}, counted from 1"),
                 None => "the lesson's input has no batch axis".to_owned(),
             };
-            let remedy = batch.map_or("leave --sequence away".to_owned(), |count| format!("choose from 1 to {count}"));
+            let remedy =
+                batch.map_or("leave --sequence away".to_owned(), |count| format!("choose from 1 to {count}"));
             let fault = Fault::new(format!("there is no sequence {}", one + 1), why, remedy);
             return Err(fault.in_source("--sequence").into());
         }
@@ -144,8 +145,8 @@ fn keep(plan: &Plan, steps: &[StepId], problem: &Problem) -> Keep {
     }
     let sequences: HashSet<Option<usize>> = steps.iter().map(|id| id.sequence).collect();
     for saying in &problem.story {
-        for part in story::parts(&saying.say) {
-            if let story::Part::Cell(id, ..) = part {
+        for piece in pieces(&saying.say) {
+            if let Piece::Cell(id, ..) = piece {
                 ids.insert(id);
                 ids.extend(sequences.iter().map(|sequence| id.in_sequence(*sequence)));
             }

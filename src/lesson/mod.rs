@@ -30,6 +30,7 @@ mod sizes;
 mod story;
 #[cfg(test)]
 mod tests;
+pub mod validate;
 
 use std::collections::BTreeMap;
 use std::fs::File;

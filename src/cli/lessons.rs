@@ -1,0 +1,179 @@
+//! `mha lessons`: which there are, what is in them, and whether what they say is true.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::{Args, Subcommand};
+use colored::Colorize;
+
+use super::output::{self, Content};
+use super::{Common, Ending, lesson};
+use crate::fault::{Fault, Faults, Outcome, visible};
+use crate::lesson::{Problem, builtin, validate};
+use crate::ops::{Arithmetic, Layout};
+use crate::plan::attention;
+use crate::trace::{Keep, run_plan};
+use crate::views::grid::{Grid, Side};
+
+/// List, show and check lessons
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mha lessons                             what there is
+  mha lessons show two-heads              the file, to copy and change
+  mha lessons show two-heads --output mine.yaml
+  mha lessons validate mine.yaml          are its shapes right and its claims true?
+  mha lessons validate                    the same for all built-in lessons")]
+pub(super) struct LessonsArgs {
+    #[command(subcommand)]
+    what: Option<What>,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// The lessons that come with mha
+    List(ListArgs),
+    /// The file of a lesson
+    Show(ShowArgs),
+    /// Compute a lesson and check everything it says
+    Validate(ValidateArgs),
+}
+
+#[derive(Debug, Args)]
+struct ListArgs {
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, Args)]
+struct ShowArgs {
+    /// A name from the list, or a path
+    lesson: String,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, Args)]
+struct ValidateArgs {
+    /// Names or paths [default: all that come with mha]
+    lessons: Vec<String>,
+    /// Let lessons name files outside their folder
+    #[arg(long)]
+    allow_outside: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+impl LessonsArgs {
+    /// The flags of what was asked for.
+    pub(super) fn common(&self) -> &Common {
+        match &self.what {
+            None => &self.common,
+            Some(What::List(args)) => &args.common,
+            Some(What::Show(args)) => &args.common,
+            Some(What::Validate(args)) => &args.common,
+        }
+    }
+}
+
+pub(super) fn run(args: &LessonsArgs) -> Outcome<Ending> {
+    let common = args.common();
+    match &args.what {
+        None | Some(What::List(_)) => list(common),
+        Some(What::Show(args)) => show(&args.lesson, common),
+        Some(What::Validate(args)) => validate_all(args, common),
+    }
+}
+
+fn list(common: &Common) -> Outcome<Ending> {
+    let mut grid = Grid {
+        corner: "lesson".to_owned(),
+        columns: vec!["title".to_owned()],
+        align: vec![Side::Left],
+        ..Grid::default()
+    };
+    for lesson in builtin::all() {
+        let problem = lesson::load(lesson.name, common, false)?;
+        grid.rows.push(lesson.name.to_owned());
+        grid.cells.push(vec![visible(&problem.title)]);
+    }
+    let page = common.page(Layout::Rows);
+    output::write(common, Content::Text, |out| {
+        write!(out, "{}", grid.render(&page))?;
+        write!(
+            out,
+            "{}",
+            page.paragraph("mha trace NAME computes one; mha lessons show NAME prints its file.", 0)
+        )
+    })?;
+    Ok(Ending::Done)
+}
+
+fn show(name: &str, common: &Common) -> Outcome<Ending> {
+    let text = match builtin::find(name) {
+        Some(lesson) => lesson.text.to_owned(),
+        None => {
+            // Only what is a lesson is shown, and its control characters are shown, not sent.
+            lesson::load(name, common, true)?;
+            std::fs::read_to_string(Path::new(name))
+                .map_err(|error| {
+                    Fault::new("the lesson cannot be read", error.to_string(), "").in_source(name)
+                })?
+                .lines()
+                .map(|line| visible(line) + "\n")
+                .collect()
+        }
+    };
+    output::write(common, Content::Text, |out| write!(out, "{text}"))?;
+    Ok(Ending::Done)
+}
+
+fn validate_all(args: &ValidateArgs, common: &Common) -> Outcome<Ending> {
+    let all: Vec<String> = match args.lessons.as_slice() {
+        [] => builtin::all().iter().map(|lesson| lesson.name.to_owned()).collect(),
+        named => named.to_vec(),
+    };
+    let mut report = String::new();
+    let mut broken: Vec<Fault> = Vec::new();
+    let mut untrue = false;
+    for name in &all {
+        match lesson::load(name, common, args.allow_outside).and_then(|problem| judge(&problem, name)) {
+            Ok((problem, faults)) if faults.is_empty() => {
+                report.push_str(&format!("{} {}: {}\n", "✓".green(), visible(name), counted(&problem)));
+            }
+            Ok((_, faults)) => {
+                untrue = true;
+                report.push_str(&format!("{} {}\n{}", "✗".red(), visible(name), Faults(faults)));
+            }
+            Err(faults) => broken.extend(faults.0),
+        }
+    }
+    let page = common.page(Layout::Rows);
+    output::write(common, Content::Text, |out| write!(out, "{}", page.letters(&report)))?;
+    match broken.is_empty() {
+        false => Err(Faults(broken)),
+        true if untrue => Ok(Ending::AnswerIsNo),
+        true => Ok(Ending::Done),
+    }
+}
+
+/// Computes a lesson and finds what is untrue about it.
+fn judge(problem: &Problem, name: &str) -> Outcome<(Problem, Vec<Fault>)> {
+    let call = problem.call();
+    let plan = attention::plan(&call).map_err(|fault| Faults::from(fault.in_source(name)))?;
+    let trace = run_plan(Arc::new(plan), &call.inputs, &Keep::All, Arithmetic::Ordered)?;
+    Ok((problem.clone(), validate::check(problem, &trace, name)))
+}
+
+fn counted(problem: &Problem) -> String {
+    let several =
+        |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
+    format!(
+        "{} true, {} computed, {} told",
+        several(problem.claims.len(), "claim", "claims"),
+        several(problem.quiz.len(), "answer", "answers"),
+        several(problem.story.len(), "sentence", "sentences")
+    )
+}

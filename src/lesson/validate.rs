@@ -1,0 +1,106 @@
+//! Whether a lesson is true: every step it speaks of is there, and every claim is what comes out.
+
+use crate::fault::{Fault, Place};
+use crate::ops::View;
+use crate::plan::StepId;
+use crate::trace::Trace;
+
+use super::{Answer, Claim, Piece, Problem, pieces};
+
+/// What is wrong with a lesson's story, claims and quiz, given its numbers; `source` is the file's name.
+///
+/// Where the lesson is a batch, a step without a sequence means that of sequence 1.
+pub fn check(problem: &Problem, trace: &Trace<f64>, source: &str) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let value = |id: StepId| trace.get(id).or_else(|| trace.get(id.in_sequence(problem.batch.map(|_| 0))));
+    let place =
+        |line_column, path: String| Place { source: source.to_owned(), line_column, path, text: None };
+    for (index, saying) in problem.story.iter().enumerate() {
+        let path = format!("story[{}]", index + 1);
+        if value(saying.at).is_none() {
+            faults.push(no_step(saying.at).at(place(None, format!("{path}.at"))));
+        }
+        for piece in pieces(&saying.say) {
+            if let Piece::Cell(id, row, column) = piece
+                && let Some(fault) = no_cell(id, row, column, value(id))
+            {
+                faults.push(fault.at(place(None, format!("{path}.say"))));
+            }
+        }
+    }
+    for (index, question) in problem.quiz.iter().enumerate() {
+        if let Answer::Cell(id, row, column) = question.answer
+            && let Some(fault) = no_cell(id, row, column, value(id))
+        {
+            faults.push(fault.at(place(None, format!("quiz[{}].cell", index + 1))));
+        }
+    }
+    for (index, claim) in problem.claims.iter().enumerate() {
+        if let Some(fault) = untrue(claim, value(claim.step)) {
+            faults.push(fault.at(place(claim.place, format!("claims[{}]", index + 1))));
+        }
+    }
+    faults
+}
+
+fn no_step(id: StepId) -> Fault {
+    Fault::new(
+        format!("this lesson has no step {id}"),
+        "a step is there only where the attention call needs it",
+        "run mha trace --summary on the lesson to see its steps",
+    )
+}
+
+fn no_cell(id: StepId, row: usize, column: usize, value: Option<View<'_, f64>>) -> Option<Fault> {
+    let Some(value) = value else { return Some(no_step(id)) };
+    if row < value.nrows() && column < value.ncols() {
+        return None;
+    }
+    Some(Fault::new(
+        format!("{id} has no cell [{},{}]", row + 1, column + 1),
+        format!("it is {} × {}", value.nrows(), value.ncols()),
+        "rows and columns count from 1",
+    ))
+}
+
+/// What is untrue about a claim, if anything.
+fn untrue(claim: &Claim, value: Option<View<'_, f64>>) -> Option<Fault> {
+    let Some(value) = value else { return Some(no_step(claim.step)) };
+    let (from_row, from_column) = (claim.row.unwrap_or(0), claim.column.unwrap_or(0));
+    let rows = claim.row.map_or(value.nrows(), |_| 1);
+    let columns = claim.column.map_or(value.ncols(), |_| 1);
+    let claimed = (claim.equals.len(), claim.equals.first().map_or(0, Vec::len));
+    if from_row + rows > value.nrows() || from_column + columns > value.ncols() {
+        return no_cell(claim.step, from_row, from_column, Some(value));
+    }
+    if claimed != (rows, columns) {
+        return Some(Fault::new(
+            format!("the claim about {} has {} × {} numbers", claim.step, claimed.0, claimed.1),
+            format!("what it speaks of has {rows} × {columns}"),
+            "claim a cell, a row, a column or the whole matrix",
+        ));
+    }
+    for (r, line) in claim.equals.iter().enumerate() {
+        for (c, said) in line.iter().enumerate() {
+            let is = value[(from_row + r, from_column + c)];
+            let same = is == *said || (is.is_nan() && said.is_nan()) || (is - said).abs() <= claim.tolerance;
+            if !same {
+                return Some(Fault::new(
+                    format!(
+                        "the lesson claims {}[{},{}] = {said}, but it is {is}",
+                        claim.step,
+                        from_row + r + 1,
+                        from_column + c + 1
+                    ),
+                    format!(
+                        "the difference is {:e}; at most {:e} is allowed",
+                        (is - said).abs(),
+                        claim.tolerance
+                    ),
+                    "mend the claim, or the numbers it follows from",
+                ));
+            }
+        }
+    }
+    None
+}
