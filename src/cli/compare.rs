@@ -12,7 +12,7 @@ use crate::lesson::Problem;
 use crate::ops::Arithmetic;
 use crate::plan::rewrites::{VARIANTS, Variant};
 use crate::trace::{Keep, run_plan};
-use crate::views::compare::{self, Comparison, Side};
+use crate::views::compare::{self, Compared, Comparison};
 use crate::views::compare_json;
 
 /// Put variants of attention side by side
@@ -67,7 +67,7 @@ pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
     for variant in &args.variants {
         let (call, plan) = variant.apply(&call)?;
         let trace = run_plan(Arc::new(plan), &call.inputs, &Keep::All, Arithmetic::Ordered)?;
-        sides.push(Side { variant: *variant, call, trace });
+        sides.push(Compared { variant: *variant, call, trace });
     }
     let comparison = Comparison {
         title: &problem.title,

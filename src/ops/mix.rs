@@ -4,6 +4,7 @@ use nalgebra::DMatrix;
 
 use super::{
     Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Shape, Signs, Told, View, dot, equal, product,
+    times,
 };
 
 /// Each query's blend of the values: inputs weights (n_q × n_kv), v (n_kv × d_v); gives n_q × d_v.
@@ -25,8 +26,8 @@ impl Operation for Mix {
         let [weights, v] = [&signs.inputs[0], &signs.inputs[1]];
         let sizes = signs.facing_inputs();
         match signs.layout {
-            Layout::Rows => signs.formula(format!("{weights}{v}"), " · ", &[sizes[0], sizes[1]]),
-            Layout::Columns => signs.formula(format!("{v}{weights}"), " · ", &[sizes[1], sizes[0]]),
+            Layout::Rows => signs.formula(times(weights, v), " · ", &[sizes[0], sizes[1]]),
+            Layout::Columns => signs.formula(times(v, weights), " · ", &[sizes[1], sizes[0]]),
         }
     }
 

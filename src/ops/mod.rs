@@ -49,6 +49,7 @@ pub use scores::Scores;
 pub use sink_weight::SinkWeight;
 pub use softcap::Softcap;
 pub use softmax::Softmax;
+use told::times;
 pub use told::{Formula, Layout, Shape, Signs, Told, list, size};
 
 /// All there is to know about one operation.

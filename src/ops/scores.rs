@@ -4,7 +4,7 @@ use nalgebra::DMatrix;
 
 use super::{
     Arithmetic, Cost, Expr, Formula, Function, Layout, Operation, Real, Shape, Signs, Told, View, dot, equal,
-    product,
+    product, times,
 };
 use crate::plan::spec::Scale;
 
@@ -63,11 +63,13 @@ impl Operation for Scores {
         let [q_shape, k_shape] = [signs.shapes[0], signs.shapes[1]];
         match signs.layout {
             Layout::Rows => {
-                signs.formula(format!("{q}{k}ᵀ{scale}"), " · ", &[q_shape, (k_shape.1, k_shape.0)])
+                signs.formula(format!("{}ᵀ{scale}", times(q, k)), " · ", &[q_shape, (k_shape.1, k_shape.0)])
             }
-            Layout::Columns => {
-                signs.formula(format!("{k}ᵀ{q}{scale}"), " · ", &[k_shape, (q_shape.1, q_shape.0)])
-            }
+            Layout::Columns => signs.formula(
+                format!("{}{scale}", times(&format!("{k}ᵀ"), q)),
+                " · ",
+                &[k_shape, (q_shape.1, q_shape.0)],
+            ),
         }
     }
 

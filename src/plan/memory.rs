@@ -42,6 +42,13 @@ impl Memory {
         Self { dims: dims.to_vec(), strides, start: 0, kind }
     }
 
+    /// The axes from the slowest to the fastest in memory.
+    pub fn order(&self) -> Vec<usize> {
+        let mut axes: Vec<usize> = (0..self.dims.len()).collect();
+        axes.sort_by_key(|axis| std::cmp::Reverse(self.strides[*axis]));
+        axes
+    }
+
     /// Whether the numbers lie in one run, in the order of the axes.
     pub fn contiguous(&self) -> bool {
         let run = Self::rows(&self.dims, self.kind);
@@ -78,7 +85,7 @@ pub fn of(plan: &Plan) -> Vec<(StepId, Memory)> {
                 let heads = batched.ops.len().max(1);
                 Memory::rows(&[heads, rows / heads, columns], Kind::New)
             }
-            (Op::MergeHeads(_), _) => Memory::rows(&[rows, columns], Kind::Copy),
+            (Op::MergeHeads(_) | Op::Concat(_), _) => Memory::rows(&[rows, columns], Kind::Copy),
             _ => new(),
         };
         debug_assert!(step.op.shape(&plan.shapes(step)).is_ok());

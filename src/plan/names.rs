@@ -6,8 +6,8 @@ use super::{Axis, Head, HeadStep, Name, Projection, Stack, TileStep};
 pub fn title(name: Name) -> String {
     let upper = |projection: Projection| projection.letter().to_ascii_uppercase();
     match name {
-        Name::X => "the input, one token a row".to_owned(),
-        Name::XKv => "the other sequence, where keys and values come from".to_owned(),
+        Name::X => "the input tokens".to_owned(),
+        Name::XKv => "the other sequence, source of keys and values".to_owned(),
         Name::W(projection) => format!("the projection W_{}", upper(projection)),
         Name::B(projection) => format!("the bias b_{}", upper(projection)),
         Name::WQkv => "W_Q, W_K, W_V packed".to_owned(),

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use colored::Colorize;
 
-use super::grid::Grid;
+use super::grid::{Grid, Side};
 use super::number::{digits_for, grouped, number};
 use super::page::{Layout, Page};
 use super::sheet::Sheet;
@@ -19,7 +19,7 @@ use crate::trace::Trace;
 use crate::trace::measure::{self, entropy_bits};
 
 /// One variant with its numbers.
-pub struct Side {
+pub struct Compared {
     /// Which it is.
     pub variant: Variant,
     /// The call as the variant sees it.
@@ -35,7 +35,7 @@ pub struct Comparison<'a> {
     /// Names of the tokens.
     pub labels: &'a Labels,
     /// The variants, the first being what the others are measured against.
-    pub sides: &'a [Side],
+    pub sides: &'a [Compared],
     /// The sequence shown.
     pub sequence: Option<usize>,
     /// The look of the page.
@@ -58,7 +58,7 @@ pub struct Figures {
     pub mean_entropy: Option<f64>,
 }
 
-impl Side {
+impl Compared {
     /// The figures of one sequence.
     pub fn figures(&self, sequence: Option<usize>) -> Figures {
         let attention = &self.call.attention;
@@ -140,11 +140,11 @@ fn figures(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
         columns: comparison.sides.iter().map(|side| side.variant.to_string()).collect(),
         ..Grid::default()
     };
-    let mut row = |name: &str, of: &dyn Fn(&Side) -> String| {
+    let mut row = |name: &str, of: &dyn Fn(&Compared) -> String| {
         grid.rows.push(name.to_owned());
         grid.cells.push(comparison.sides.iter().map(of).collect());
     };
-    let shape = |side: &Side, name: Name| {
+    let shape = |side: &Compared, name: Name| {
         side.trace.plan().get(StepId { sequence, name }).map_or("–".to_owned(), |step| facing(step.shape))
     };
     row("num_heads", &|side| side.call.attention.num_heads.to_string());
@@ -172,7 +172,11 @@ fn figures(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{}", comparison.page.paragraph(words, 0))
 }
 
-fn score_shape(side: &Side, sequence: Option<usize>, facing: &dyn Fn((usize, usize)) -> String) -> String {
+fn score_shape(
+    side: &Compared,
+    sequence: Option<usize>,
+    facing: &dyn Fn((usize, usize)) -> String,
+) -> String {
     let of_head = |step: &&Step| {
         step.id.sequence == sequence
             && matches!(step.id.name, Name::Head(_, HeadStep::Scores) | Name::Tile(_, _, TileStep::Scores))
@@ -187,7 +191,7 @@ fn score_shape(side: &Side, sequence: Option<usize>, facing: &dyn Fn((usize, usi
 }
 
 /// Each head's weights, with the entropy of every distribution.
-fn weights(comparison: &Comparison<'_>, side: &Side, out: &mut dyn Write) -> io::Result<()> {
+fn weights(comparison: &Comparison<'_>, side: &Compared, out: &mut dyn Write) -> io::Result<()> {
     let page = &comparison.page;
     let heads = measure::weights(&side.trace, comparison.sequence);
     let keys = heads.first().map_or(0, View::ncols);
@@ -226,42 +230,59 @@ fn weights(comparison: &Comparison<'_>, side: &Side, out: &mut dyn Write) -> io:
 }
 
 /// Shape, strides and memory order of each step of production code.
-fn memory_table(comparison: &Comparison<'_>, side: &Side, out: &mut dyn Write) -> io::Result<()> {
-    heading(&format!("{} · shape and memory order of each step", side.variant), &comparison.page, out)?;
+fn memory_table(comparison: &Comparison<'_>, variant: &Compared, out: &mut dyn Write) -> io::Result<()> {
+    heading(&format!("{} · shape and memory order of each step", variant.variant), &comparison.page, out)?;
     let list = |numbers: &[usize]| {
         let texts: Vec<String> = numbers.iter().map(ToString::to_string).collect();
         format!("({})", texts.join(", "))
     };
     let mut grid = Grid {
-        columns: ["shape", "strides", "in one run", "made by"].map(String::from).to_vec(),
+        columns: ["shape", "strides", "start", "in memory", "made by"].map(String::from).to_vec(),
+        align: vec![Side::Left; 5],
         ..Grid::default()
     };
-    for (id, memory) in memory::of(side.trace.plan()) {
+    let plan = variant.trace.plan();
+    let mut formulas = String::new();
+    for (id, memory) in memory::of(plan) {
         if id.sequence.is_some() && id.sequence != comparison.sequence {
             continue;
         }
+        // Sheets are heads; within them, and without them, rows come before the numbers of a row.
+        let axes: &[&str] =
+            if memory.dims.len() == 3 { &["head", "row", "number"] } else { &["row", "number"] };
+        let order: Vec<&str> =
+            memory.order().into_iter().filter_map(|axis| axes.get(axis).copied()).collect();
         grid.rows.push(id.name.to_string());
         grid.cells.push(vec![
             list(&memory.dims),
             list(&memory.strides),
-            if memory.contiguous() { "yes" } else { "no" }.to_owned(),
+            memory.start.to_string(),
+            format!("{}{}", order.join("›"), if memory.contiguous() { "" } else { ", gaps" }),
             match memory.kind {
                 Kind::Given => "given",
                 Kind::New => "computing",
-                Kind::View => "a view: nothing moves",
-                Kind::Copy => "a copy (contiguous)",
+                Kind::View => "a view",
+                Kind::Copy => "a copy",
             }
             .to_owned(),
         ]);
+        if let Some(step) = plan.get(id).filter(|step| !step.inputs.is_empty()) {
+            let formula = plan.formula(step, comparison.page.layout);
+            formulas.push_str(
+                &comparison.page.paragraph(&format!("{} · {}", formula.equation, formula.sizes), 4),
+            );
+        }
     }
     write!(out, "{}", grid.render(&comparison.page))?;
     let words = "Rows lie one after the other, as PyTorch and NumPy keep them; a stride is how many numbers lie \
-                 between neighbours along an axis. Splitting into heads only swaps strides; merging them has to copy.";
-    write!(out, "{}", comparison.page.paragraph(words, 0))
+                 between neighbours along an axis, start is where the first one lies, and “in memory” names the axes \
+                 from the slowest to the fastest. Splitting into heads only swaps strides; merging them has to copy. \
+                 Step by step:";
+    write!(out, "{}{formulas}", comparison.page.paragraph(words, 0))
 }
 
 /// The running state after every tile.
-fn states(comparison: &Comparison<'_>, side: &Side, out: &mut dyn Write) -> io::Result<()> {
+fn states(comparison: &Comparison<'_>, side: &Compared, out: &mut dyn Write) -> io::Result<()> {
     for (step, value) in side.trace.steps() {
         let Name::Tile(head, tile, within) = step.id.name else { continue };
         if step.id.sequence != comparison.sequence

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::json;
 
-use super::compare::{Comparison, Side};
+use super::compare::{Compared, Comparison};
 use super::json::{config, figure};
 use super::sheet::Sheet;
 use crate::ops::View;
@@ -26,7 +26,7 @@ pub fn write(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()>
     writeln!(out, "\n], \"differences\": {}}}", json!(differences))
 }
 
-fn write_side(comparison: &Comparison<'_>, side: &Side, out: &mut dyn Write) -> io::Result<()> {
+fn write_side(comparison: &Comparison<'_>, side: &Compared, out: &mut dyn Write) -> io::Result<()> {
     let figures = side.figures(comparison.sequence);
     let entropies: Vec<Vec<_>> = side
         .entropies(comparison.sequence)
@@ -61,7 +61,7 @@ fn write_side(comparison: &Comparison<'_>, side: &Side, out: &mut dyn Write) -> 
     write!(out, "\n ]}}")
 }
 
-fn difference(comparison: &Comparison<'_>, side: &Side) -> serde_json::Value {
+fn difference(comparison: &Comparison<'_>, side: &Compared) -> serde_json::Value {
     let first = &comparison.sides[0];
     let both = first.result(comparison.sequence).zip(side.result(comparison.sequence));
     let largest = both.and_then(|((_, from), (_, to))| measure::largest_difference(&from, &to));

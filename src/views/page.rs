@@ -123,6 +123,8 @@ pub fn ascii(text: &str) -> String {
             '✓' => plain.push_str("ok"),
             '✗' => plain.push_str("no"),
             '•' => plain.push('*'),
+            '»' => plain.push_str(">>"),
+            '›' => plain.push('>'),
             '█' | '▇' | '▆' | '▅' | '▄' | '▃' | '▂' | '▁' | '░' | '▒' | '▓' => {
                 plain.push('#')
             }

@@ -40,6 +40,11 @@ pub fn heading(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
     if !scene.source.is_empty() {
         write!(out, "{}", page.paragraph(&format!("Source: {}", visible(scene.source)), 0))?;
     }
+    if page.layout == Layout::Columns {
+        let words = "A token is a column here: what the lesson calls row r of a token matrix is column r, and step[r,c] \
+                     in its words counts rows first as ever.";
+        write!(out, "{}", page.paragraph(words, 0))?;
+    }
     if let (Some(count), Some(shown)) = (scene.batch, scene.steps.iter().find_map(|id| id.sequence)) {
         let words = format!("Sequence {} of {count}; --sequence N shows another.", shown + 1);
         write!(out, "{}", page.paragraph(&words, 0))?;
@@ -51,10 +56,7 @@ fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write
     let page = &scene.page;
     let name = format!("{number:>2}  {}", step.id);
     let title = page.letters(&called::title(step.id.name));
-    let (title, around) = match page.layout {
-        Layout::Rows => (title, page.letters(" · ")),
-        Layout::Columns => (title.replace("one token a row", "one token a column"), page.letters(" · ")),
-    };
+    let around = page.letters(" · ");
     if super::page::width(&name) + super::page::width(&title) + 3 <= page.width {
         writeln!(out, "{}{around}{title}", name.cyan().bold())?;
     } else {
@@ -94,7 +96,7 @@ pub fn grid(sheet: &Sheet<'_>, step: &Step, page: &Page) -> Grid {
         let value = sheet.at(r, c);
         let text = number(value, digits);
         match value {
-            v if v == f64::NEG_INFINITY => text.dimmed().to_string(),
+            v if v == f64::NEG_INFINITY || (is_weights && v == 0.0) => text.dimmed().to_string(),
             v if marked && v == most_of(r, c) && v > 0.0 => text.bold().to_string(),
             _ => text,
         }

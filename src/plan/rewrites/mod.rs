@@ -83,13 +83,18 @@ impl Variant {
     }
 
     /// What it means, in a line.
-    pub fn meaning(self) -> &'static str {
+    pub fn meaning(self) -> String {
         let name = self.to_string();
-        let stem = name.split(':').next().unwrap_or_default();
-        VARIANTS
-            .iter()
-            .find(|(known, _)| known.split(':').next() == Some(stem))
-            .map_or("", |(_, meaning)| meaning)
+        let stem = |name: &str| name.split(':').next().unwrap_or_default().to_owned();
+        let known = VARIANTS.iter().find(|(known, _)| stem(known) == stem(&name));
+        let meaning = known.map_or("", |(_, meaning)| meaning);
+        match self {
+            Self::Gqa(groups) => meaning.replacen('G', &groups.to_string(), 1),
+            Self::Flash(Some(tile)) => {
+                meaning.replace("flash:T sets T keys a tile", &format!("{tile} keys a tile"))
+            }
+            _ => meaning.to_owned(),
+        }
     }
 }
 
