@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::views::page::{Layout, Page};
+use crate::views::page::{Detail, Layout, Page};
 
 /// Flags that every verb has.
 #[derive(Debug, Clone, Args)]
@@ -33,10 +33,10 @@ pub struct Common {
     /// Language of lesson texts: en or zh [default: from the locale]
     #[arg(long, value_name = "LANG")]
     pub lang: Option<Lang>,
-    /// Say less
+    /// Tables only
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Say more
+    /// What each step costs, too
     #[arg(short, long)]
     pub verbose: bool,
 }
@@ -72,7 +72,12 @@ impl Common {
             _ => None,
         };
         let width = self.width.or_else(terminal).map_or(WIDTH_ELSEWHERE, usize::from);
-        Page { width: width.max(20), digits: usize::from(self.precision), ascii: self.ascii, layout }
+        let detail = match (self.quiet, self.verbose) {
+            (true, _) => Detail::Bare,
+            (_, true) => Detail::Counted,
+            _ => Detail::Told,
+        };
+        Page { width: width.max(20), digits: usize::from(self.precision), ascii: self.ascii, layout, detail }
     }
 
     /// Whether to colour: the flag first, then `NO_COLOR`, `CLICOLOR_FORCE`, `TERM=dumb`, and the terminal.

@@ -17,7 +17,20 @@ use crate::fault::Outcome;
 
 /// See every number in multi-head attention.
 #[derive(Debug, Parser)]
-#[command(name = "mha", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    name = "mha",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    after_help = "\
+Start here:
+  mha trace             the classic 3×4 example with two heads, number by number
+  mha compare           one head against two, on the same matrices
+  mha params bert-base  what its attention costs in parameters, work and memory
+  mha lessons           worked examples that come with mha
+
+Every command has examples of its own: mha trace --help"
+)]
 pub struct Cli {
     #[command(subcommand)]
     verb: Verb,

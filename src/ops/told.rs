@@ -63,7 +63,7 @@ impl Signs {
 }
 
 /// Two signs multiplied: `Q₁K₁`, and a blank between where a sign is a word.
-pub fn times(a: &str, b: &str) -> String {
+pub(super) fn times(a: &str, b: &str) -> String {
     let is_a_word = |sign: &str| sign.chars().filter(|c| c.is_alphabetic()).count() > 2;
     if is_a_word(a) || is_a_word(b) { format!("{a} {b}") } else { format!("{a}{b}") }
 }

@@ -6,7 +6,7 @@ use colored::Colorize;
 
 use super::grid::{Grid, Side};
 use super::number::{digits_for, grouped, number};
-use super::page::{Layout, Page};
+use super::page::{Detail, Layout, Page};
 use super::sheet::Sheet;
 use super::table;
 use crate::fault::visible;
@@ -108,6 +108,9 @@ pub fn write(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()>
     }
     writeln!(out)?;
     figures(comparison, out)?;
+    if page.detail == Detail::Bare {
+        return outputs(comparison, out);
+    }
     for side in comparison.sides {
         weights(comparison, side, out)?;
     }
@@ -302,7 +305,7 @@ fn states(comparison: &Comparison<'_>, side: &Compared, out: &mut dyn Write) -> 
         if within == TileStep::State
             && let Some(inputs) = side.trace.inputs(step)
         {
-            let (rows, columns) = super::sheet::names(step, comparison.labels);
+            let (rows, columns) = super::sheet::spoken(step, comparison.labels);
             let write_number = |v: f64| number(v, comparison.page.digits);
             let told = crate::ops::Told {
                 id: step.id,

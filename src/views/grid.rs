@@ -34,7 +34,7 @@ pub enum Side {
 }
 
 /// Widest that a row or column name may be before it is shortened.
-const LABEL_ROOM: usize = 24;
+const LABEL_ROOM: usize = 32;
 /// A table that would need more panels than this loses its middle columns instead.
 const MOST_PANELS: usize = 4;
 /// A table with more rows than this loses its middle rows.

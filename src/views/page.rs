@@ -13,11 +13,25 @@ pub struct Page {
     pub ascii: bool,
     /// Whether tokens are rows or columns.
     pub layout: Layout,
+    /// How much is said around the tables.
+    pub detail: Detail,
+}
+
+/// How much is said around the tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Detail {
+    /// Names and tables only (`--quiet`).
+    Bare,
+    /// Formulas and a line that says what happened.
+    #[default]
+    Told,
+    /// What each step costs, too (`--verbose`).
+    Counted,
 }
 
 impl Default for Page {
     fn default() -> Self {
-        Self { width: 80, digits: 4, ascii: false, layout: Layout::Rows }
+        Self { width: 80, digits: 4, ascii: false, layout: Layout::Rows, detail: Detail::Told }
     }
 }
 

@@ -1,6 +1,7 @@
 //! One matrix with the names of its rows and columns, facing the way the page's layout wants it.
 
 use super::page::Layout;
+use crate::fault::visible;
 use crate::lesson::Labels;
 use crate::ops::View;
 use crate::plan::{Axis, Step};
@@ -48,6 +49,17 @@ impl<'a> Sheet<'a> {
 /// Names of a step's rows and columns, tokens in rows.
 pub fn names(step: &Step, labels: &Labels) -> (Vec<String>, Vec<String>) {
     (axis(step.axes.0, step.shape.0, labels), axis(step.axes.1, step.shape.1, labels))
+}
+
+/// Names of a step's rows and columns as a sentence uses them: safe to show, and words set apart by quotes.
+pub fn spoken(step: &Step, labels: &Labels) -> (Vec<String>, Vec<String>) {
+    let set_apart = |name: &String| {
+        let name = visible(name);
+        let is_word = name.chars().count() > 1 && name.parse::<f64>().is_err();
+        if is_word { format!("“{name}”") } else { name }
+    };
+    let (rows, columns) = names(step, labels);
+    (rows.iter().map(set_apart).collect(), columns.iter().map(set_apart).collect())
 }
 
 fn axis(axis: Axis, length: usize, labels: &Labels) -> Vec<String> {

@@ -6,8 +6,8 @@ use colored::Colorize;
 
 use super::grid::Grid;
 use super::number::{digits_for, number};
-use super::page::{Layout, Page};
-use super::sheet::{Sheet, names};
+use super::page::{Detail, Layout, Page};
+use super::sheet::{Sheet, spoken};
 use super::{Scene, story};
 use crate::fault::visible;
 use crate::ops::{Operation, Told};
@@ -23,11 +23,19 @@ const INDENT: usize = 4;
 pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
     heading(scene, out)?;
     for id in scene.steps {
-        if let (Some(place), Some(step)) = (scene.trace.plan().place(*id), scene.trace.plan().get(*id)) {
-            write_step(scene, place + 1, step, out)?;
+        if let Some(step) = scene.trace.plan().get(*id) {
+            write_step(scene, number_of(scene, step), step, out)?;
         }
     }
     Ok(())
+}
+
+/// Where a step stands among those of its sequence, from 1: the same number whatever else is shown.
+fn number_of(scene: &Scene<'_>, step: &Step) -> usize {
+    let sequence = scene.steps.iter().find_map(|id| id.sequence);
+    let same =
+        |other: &&Step| other.id.sequence.is_none() || other.id.sequence == step.id.sequence.or(sequence);
+    1 + scene.trace.plan().steps().iter().filter(same).take_while(|other| other.id != step.id).count()
 }
 
 /// Title, summary and source, each where there is one.
@@ -36,8 +44,10 @@ pub fn heading(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
     for line in page.paragraph(&visible(scene.title), 0).lines() {
         writeln!(out, "{}", line.bold())?;
     }
-    write!(out, "{}", page.paragraph(&visible(scene.summary), 0))?;
-    if !scene.source.is_empty() {
+    if page.detail != Detail::Bare {
+        write!(out, "{}", page.paragraph(&visible(scene.summary), 0))?;
+    }
+    if !scene.source.is_empty() && page.detail != Detail::Bare {
         write!(out, "{}", page.paragraph(&format!("Source: {}", visible(scene.source)), 0))?;
     }
     if page.layout == Layout::Columns {
@@ -69,14 +79,38 @@ fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write
     } else {
         format!("{} · {}", formula.equation, formula.sizes)
     };
-    write!(out, "{}", page.paragraph(&line, INDENT))?;
+    if page.detail != Detail::Bare {
+        write!(out, "{}", page.paragraph(&line, INDENT))?;
+    }
     let Some(value) = scene.trace.get(step.id) else { return writeln!(out) };
     let sheet = Sheet::new(step, value, scene.labels, page.layout);
     write!(out, "{}", grid(&sheet, step, page).render(page))?;
-    for words in words(scene, step) {
-        write!(out, "{}", page.paragraph(&words, INDENT))?;
+    if page.detail != Detail::Bare {
+        for words in words(scene, step) {
+            write!(out, "{}", page.paragraph(&words, INDENT))?;
+        }
+    }
+    if page.detail == Detail::Counted {
+        write!(out, "{}", page.paragraph(&cost(scene, step), INDENT))?;
     }
     writeln!(out)
+}
+
+/// What a step takes, in words; nothing where it takes nothing.
+fn cost(scene: &Scene<'_>, step: &Step) -> String {
+    let cost = scene.trace.plan().cost_of(step);
+    let counts = [
+        (cost.multiplications, "multiplications"),
+        (cost.additions, "additions"),
+        (cost.divisions, "divisions"),
+        (cost.exponentials, "exponentials"),
+    ];
+    let taken: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{} {what}", super::number::grouped(*count)))
+        .collect();
+    if taken.is_empty() { String::new() } else { format!("Cost: {}.", taken.join(", ")) }
 }
 
 /// The table of a step.
@@ -115,9 +149,7 @@ pub fn words(scene: &Scene<'_>, step: &Step) -> Vec<String> {
     let page = &scene.page;
     let shown = |value: f64, digits| number(value, digits);
     if let (Some(value), Some(inputs)) = (scene.trace.get(step.id), scene.trace.inputs(step)) {
-        let (rows, columns) = names(step, scene.labels);
-        let (rows, columns): (Vec<_>, Vec<_>) =
-            (rows.iter().map(|n| visible(n)).collect(), columns.iter().map(|n| visible(n)).collect());
+        let (rows, columns) = spoken(step, scene.labels);
         let digits = digits_for(value.iter(), page.digits);
         let write = |value: f64| shown(value, digits);
         let told = Told {
