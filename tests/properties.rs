@@ -1,4 +1,5 @@
 //! What must hold for every attention call, with every feature on or off.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so at once")]
 
 use std::sync::Arc;
 

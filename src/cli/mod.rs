@@ -40,7 +40,7 @@ pub struct Cli {
 enum Verb {
     Trace(trace::TraceArgs),
     Compare(compare::CompareArgs),
-    Params(params::ParamsArgs),
+    Params(Box<params::ParamsArgs>),
     Lessons(lessons::LessonsArgs),
 }
 

@@ -38,7 +38,7 @@ impl Rope {
             _ if column >= self.dims => Part::Still,
             RopeLayout::HalfSplit if column < half => Part::First { pair: column, partner: column + half },
             RopeLayout::HalfSplit => Part::Second { pair: column - half, partner: column - half },
-            RopeLayout::Interleaved if column % 2 == 0 => {
+            RopeLayout::Interleaved if column.is_multiple_of(2) => {
                 Part::First { pair: column / 2, partner: column + 1 }
             }
             RopeLayout::Interleaved => Part::Second { pair: column / 2, partner: column - 1 },

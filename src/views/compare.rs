@@ -141,6 +141,7 @@ fn figures(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
     };
     let mut grid = Grid {
         columns: comparison.sides.iter().map(|side| side.variant.to_string()).collect(),
+        whole: true,
         ..Grid::default()
     };
     let mut row = |name: &str, of: &dyn Fn(&Compared) -> String| {
@@ -242,6 +243,7 @@ fn memory_table(comparison: &Comparison<'_>, variant: &Compared, out: &mut dyn W
     let mut grid = Grid {
         columns: ["shape", "strides", "start", "in memory", "made by"].map(String::from).to_vec(),
         align: vec![Side::Left; 5],
+        whole: true,
         ..Grid::default()
     };
     let plan = variant.trace.plan();

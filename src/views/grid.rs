@@ -77,8 +77,13 @@ impl Grid {
             }
         } else {
             let widest = widths.iter().copied().max().unwrap_or(1).max(1);
-            let beside_gap = ((room.saturating_sub(4)) / (widest + 3) / 2).max(1);
-            let columns = shown(widths.len(), 2 * beside_gap, beside_gap);
+            let gap = width(&page.letters("…")) + 3;
+            let beside_gap = room.saturating_sub(gap) / (widest + 3) / 2;
+            // Where not even two columns fit beside the gap, the first stands alone.
+            let columns = match beside_gap {
+                0 => Shown { head: 0..1, tail: widths.len()..widths.len() },
+                _ => shown(widths.len(), 2 * beside_gap, beside_gap),
+            };
             text.push_str(&self.table(&names, &heads, &rows, &columns, page));
             let note = format!(
                 "{} of {} columns left out (…); --format csv or npz has them all",
@@ -95,7 +100,7 @@ impl Grid {
     }
 
     fn label(&self, name: &str, page: &Page) -> String {
-        page.letters(&shorten(&visible(name), LABEL_ROOM))
+        page.letters(&shorten(&visible(name), LABEL_ROOM.min(page.width / 2)))
     }
 
     fn table(
@@ -127,9 +132,18 @@ impl Grid {
             line
         };
         table.set_header(line(Cell::new(&self.corner), &|c| heads[c].clone()));
+        let stub = rows.kept().map(|r| width(&names[r])).max().unwrap_or(1);
+        let narrow = Page { width: page.width.saturating_sub(stub + 7), ..*page };
         let body = |r: usize| {
             let at = |c: usize| self.cells.get(r).and_then(|row| row.get(c)).cloned().unwrap_or_default();
-            line(Cell::new(&names[r]), &|c| page.letters(&at(c)))
+            // Words wrap inside their cell; numbers never do.
+            let fitted = |c: usize| match self.align.get(c) {
+                Some(Side::Left) if width(&at(c)) > narrow.width => {
+                    narrow.paragraph(&at(c), 0).trim_end().to_owned()
+                }
+                _ => page.letters(&at(c)),
+            };
+            line(Cell::new(&names[r]), &fitted)
         };
         for r in rows.head.clone() {
             table.add_row(body(r));
@@ -159,7 +173,7 @@ impl Shown {
     }
 
     fn left_out(&self) -> usize {
-        if self.tail.is_empty() { 0 } else { self.tail.start - self.head.end }
+        self.tail.start.saturating_sub(self.head.end)
     }
 }
 

@@ -46,7 +46,7 @@ impl Page {
     /// Ends with a line break, unless there is no text.
     pub fn paragraph(&self, text: &str, indent: usize) -> String {
         let text = self.letters(text);
-        let room = self.width.saturating_sub(indent).max(20);
+        let room = self.width.saturating_sub(indent).max(12);
         let mut lines = String::new();
         let mut line = String::new();
         for word in text.split_whitespace() {
@@ -122,7 +122,7 @@ pub fn ascii(text: &str) -> String {
             'ε' => plain.push_str("eps"),
             '±' => plain.push_str("+-"),
             '½' => plain.push_str("1/2"),
-            '⌊' | '⌋' => plain.push_str("|"),
+            '⌊' | '⌋' => plain.push('|'),
             '⊙' => plain.push('*'),
             '“' | '”' => plain.push('"'),
             '‘' | '’' => plain.push('\''),

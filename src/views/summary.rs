@@ -35,5 +35,5 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
             shown(seen.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
         ]);
     }
-    write!(out, "{}", grid.render(&scene.page))
+    write!(out, "\n{}", grid.render(&scene.page))
 }

@@ -30,12 +30,11 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Where a step stands among those of its sequence, from 1: the same number whatever else is shown.
+/// Where a step stands, from 1: the same number in every sequence of a batch, and whatever else is shown.
 fn number_of(scene: &Scene<'_>, step: &Step) -> usize {
-    let sequence = scene.steps.iter().find_map(|id| id.sequence);
-    let same =
-        |other: &&Step| other.id.sequence.is_none() || other.id.sequence == step.id.sequence.or(sequence);
-    1 + scene.trace.plan().steps().iter().filter(same).take_while(|other| other.id != step.id).count()
+    let of_first = step.id.in_sequence(step.id.sequence.map(|_| 0));
+    let first = |other: &&Step| other.id.sequence.is_none_or(|sequence| sequence == 0);
+    1 + scene.trace.plan().steps().iter().filter(first).take_while(|other| other.id != of_first).count()
 }
 
 /// Title, summary and source, each where there is one.
@@ -59,11 +58,12 @@ pub fn heading(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
         let words = format!("Sequence {} of {count}; --sequence N shows another.", shown + 1);
         write!(out, "{}", page.paragraph(&words, 0))?;
     }
-    writeln!(out)
+    Ok(())
 }
 
 fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write) -> io::Result<()> {
     let page = &scene.page;
+    writeln!(out)?;
     let name = format!("{number:>2}  {}", step.id);
     let title = page.letters(&called::title(step.id.name));
     let around = page.letters(" · ");
@@ -82,7 +82,7 @@ fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write
     if page.detail != Detail::Bare {
         write!(out, "{}", page.paragraph(&line, INDENT))?;
     }
-    let Some(value) = scene.trace.get(step.id) else { return writeln!(out) };
+    let Some(value) = scene.trace.get(step.id) else { return Ok(()) };
     let sheet = Sheet::new(step, value, scene.labels, page.layout);
     write!(out, "{}", grid(&sheet, step, page).render(page))?;
     if page.detail != Detail::Bare {
@@ -93,7 +93,7 @@ fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write
     if page.detail == Detail::Counted {
         write!(out, "{}", page.paragraph(&cost(scene, step), INDENT))?;
     }
-    writeln!(out)
+    Ok(())
 }
 
 /// What a step takes, in words; nothing where it takes nothing.

@@ -1,0 +1,143 @@
+//! Pages whose numbers and words must not move. Read a changed page as a learner would before accepting it.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so at once")]
+
+use assert_cmd::Command;
+
+/// Every snapshot of this file; bad_input.rs keeps its own.
+const PAGES: &[(&str, &[&str])] = &[
+    ("trace@two-heads", &["trace"]),
+    ("trace@two-heads-in-columns", &["trace", "--layout", "columns", "--steps", "q,head.1.*,concat,output"]),
+    (
+        "trace@two-heads-narrow-ascii",
+        &["trace", "--width", "40", "--ascii", "--heads", "2", "--steps", "scores,output"],
+    ),
+    ("trace@telltale-head-3", &["trace", "telltale", "--heads", "3", "--steps", "head.*,output"]),
+    ("trace@telltale-summary", &["trace", "telltale", "--summary", "--precision", "6"]),
+    ("compare@two-heads", &["compare"]),
+    ("compare@flash", &["compare", "telltale", "--variants", "multi-head,flash:4", "--quiet"]),
+    ("lessons@list", &["lessons"]),
+    ("help", &["--help"]),
+    ("help@trace", &["trace", "--help"]),
+    ("help@compare", &["compare", "--help"]),
+    ("help@params", &["params", "--help"]),
+    ("help@lessons", &["lessons", "--help"]),
+];
+
+/// What a command prints to a pipe, in surroundings that say nothing about colour, width or language.
+fn page(arguments: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mha"));
+    command.args(arguments);
+    for name in [
+        "COLUMNS",
+        "NO_COLOR",
+        "CLICOLOR",
+        "CLICOLOR_FORCE",
+        "COLORTERM",
+        "TERM",
+        "LANG",
+        "LC_ALL",
+        "LC_MESSAGES",
+    ] {
+        command.env_remove(name);
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn pages_stay_as_they_were_read() {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        for (name, arguments) in PAGES {
+            insta::assert_snapshot!(*name, page(arguments));
+        }
+    });
+}
+
+#[test]
+fn every_page_is_still_taken() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots");
+    let stale: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.starts_with("bad_input") && !name.ends_with(".snap.new"))
+        .filter(|name| !PAGES.iter().any(|(page, _)| name.strip_suffix(".snap") == Some(page)))
+        .collect();
+    assert!(stale.is_empty(), "no test takes these any more: {stale:?}");
+}
+
+#[test]
+fn no_line_is_wider_than_the_page() {
+    for width in [40, 60, 80, 200] {
+        let wide = width.to_string();
+        for arguments in [
+            vec!["trace", "--width", &wide],
+            vec!["trace", "telltale", "--width", &wide],
+            vec!["trace", "cross-attention", "--layout", "columns", "--width", &wide],
+            vec!["compare", "--width", &wide, "--variants", "single-head,multi-head,fused,flash,averaged"],
+            vec!["lessons", "--width", &wide],
+        ] {
+            let text = page(&arguments);
+            let widest =
+                text.lines().max_by_key(|line| unicode_width::UnicodeWidthStr::width(*line)).unwrap();
+            assert!(unicode_width::UnicodeWidthStr::width(widest) <= width, "{arguments:?}: {widest}");
+        }
+    }
+}
+
+#[test]
+fn ascii_pages_hold_nothing_but_ascii() {
+    for lesson in ["two-heads", "single-head", "telltale", "masks", "cross-attention", "grouped-query"] {
+        for layout in ["rows", "columns"] {
+            let text = page(&["trace", lesson, "--ascii", "--layout", layout]);
+            assert!(text.is_ascii(), "{lesson}: {:?}", text.lines().find(|line| !line.is_ascii()));
+            assert!(
+                !text.contains("\\u{"),
+                "{lesson}: {:?}",
+                text.lines().find(|line| line.contains("\\u{"))
+            );
+        }
+    }
+    let text =
+        page(&["compare", "--ascii", "--variants", "single-head,multi-head,fused,flash,averaged,causal"]);
+    assert!(text.is_ascii() && !text.contains("\\u{"));
+}
+
+#[test]
+fn colour_only_marks_what_is_said_anyway() {
+    for arguments in [vec!["trace", "masks"], vec!["compare", "masks"]] {
+        let plain = page(&arguments);
+        let coloured = page(&[arguments.as_slice(), &["--color", "always"]].concat());
+        assert!(coloured.contains('\u{1b}'));
+        let mut bare = String::new();
+        let mut inside = false;
+        for c in coloured.chars() {
+            match (inside, c) {
+                (false, '\u{1b}') => inside = true,
+                (false, c) => bare.push(c),
+                (true, 'm') => inside = false,
+                (true, _) => {}
+            }
+        }
+        assert_eq!(bare, plain);
+    }
+}
+
+/// The article's table: head 2's third row is even, whatever the page looks like.
+#[test]
+fn json_and_npz_names_hold_the_article_numbers() {
+    let text = page(&["trace", "--format", "json", "--steps", "head.2.weights"]);
+    let trace: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let step = &trace["steps"][0];
+    assert_eq!(step["id"], "head.2.weights");
+    assert_eq!(step["shape"], serde_json::json!([3, 3]));
+    assert_eq!(step["rows"], serde_json::json!(["a", "b", "c"]));
+    for column in 0..3 {
+        let third = step["value"][2][column].as_f64().unwrap();
+        assert!((third - 1.0 / 3.0).abs() < 1e-15);
+    }
+}
