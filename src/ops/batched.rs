@@ -72,7 +72,15 @@ impl Operation for Batched {
             || Formula { equation: String::new(), sizes: String::new() },
             |op| op.formula(&inner),
         );
+        // Heads may differ in a slope, a sink or a mask; the formula can show one.
+        if self.ops.windows(2).any(|pair| pair[0] != pair[1]) {
+            formula.equation.push_str(" (head 1's; each head has its own)");
+        }
         formula.sizes = format!("{heads} at once: {}", formula.sizes);
+        if let Some(shared) = self.sheets.iter().find(|sheets| **sheets < heads && **sheets > 0) {
+            let each = heads / shared;
+            formula.sizes.push_str(&format!(" (each of {shared} key/value sheets is read by {each} heads)"));
+        }
         formula
     }
 

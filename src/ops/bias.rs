@@ -11,7 +11,7 @@ use super::{Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Shape, Sig
 pub struct Bias {
     /// −slope · |i + offset − j|.
     pub alibi: Option<Alibi>,
-    /// A matrix of numbers; −∞ hides.
+    /// A matrix of numbers, all finite.
     pub add: Option<Arc<DMatrix<f64>>>,
 }
 
@@ -36,7 +36,7 @@ impl Alibi {
 
 impl Bias {
     /// What is added to a cell.
-    pub fn at(&self, row: usize, column: usize) -> f64 {
+    fn at(&self, row: usize, column: usize) -> f64 {
         self.alibi.map_or(0.0, |alibi| alibi.at(row, column))
             + self.add.as_ref().map_or(0.0, |m| m[(row, column)])
     }
@@ -92,7 +92,7 @@ impl Operation for Bias {
         let cells = inputs.first().map_or(0, |(r, c)| *r as u128 * *c as u128);
         let each = u128::from(self.alibi.is_some());
         let added = each + u128::from(self.add.is_some());
-        Cost { multiplications: each * cells, additions: added * cells, ..Cost::default() }
+        Cost { other_multiplications: each * cells, additions: added * cells, ..Cost::default() }
     }
 
     fn tell(&self, _: &Told<'_>) -> String {

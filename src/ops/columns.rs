@@ -2,8 +2,7 @@
 
 use nalgebra::DMatrix;
 
-use super::{Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Shape, Signs, Told, View};
-use crate::plan::{HeadStep, Name};
+use super::{Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Role, Shape, Signs, Told, View};
 
 /// A block of columns of its input, not copied: head i owns columns i·d_k to (i+1)·d_k.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,21 +60,23 @@ impl Operation for Columns {
         } else {
             format!("{lines} {from} to {to}")
         };
-        let own = told.value.iter().all(|v| *v == 0.0);
-        let nothing = if own { " All zero: this head sees nothing of these tokens." } else { "" };
-        let blank =
-            (!own).then(|| (0..told.value.nrows()).find(|r| told.value.row(*r).iter().all(|v| *v == 0.0)));
-        let zero = match (blank.flatten(), told.id.name) {
-            (Some(r), Name::Head(..)) if told.value.nrows() > 1 => {
-                format!(" Token {} is the zero vector here.", told.rows.get(r).map_or("", String::as_str))
+        let blank = |r: &usize| told.value.row(*r).iter().all(|v| *v == 0.0);
+        let blanks: Vec<&str> = (0..told.value.nrows())
+            .filter(blank)
+            .map(|r| told.rows.get(r).map_or("", String::as_str))
+            .collect();
+        let zero = match blanks.len() {
+            0 => String::new(),
+            count if count == told.value.nrows() => {
+                " All zero: nothing of these tokens is left here.".to_owned()
             }
-            _ => String::new(),
+            1 => format!(" {} is the zero vector here.", blanks[0]),
+            _ => format!(" {} are zero vectors here.", super::list(blanks)),
         };
-        match told.id.name {
-            Name::Head(head, HeadStep::Q) => format!("Head {} owns {block} of Q.{nothing}{zero}", head.0 + 1),
-            Name::Head(head, step) => {
-                let sign = if step == HeadStep::K { 'K' } else { 'V' };
-                format!("Head {} reads {block} of {sign}.{nothing}{zero}", head.0 + 1)
+        match told.role {
+            Role::HeadQueries(head) => format!("Head {} owns {block}.{zero}", head + 1),
+            Role::HeadKeys(head) | Role::HeadValues(head) => {
+                format!("Head {} reads {block}.{zero}", head + 1)
             }
             _ => format!("A view of {block}: nothing is copied."),
         }

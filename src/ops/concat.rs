@@ -2,8 +2,9 @@
 
 use nalgebra::DMatrix;
 
-use super::{Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Shape, Signs, Told, View, equal};
-use crate::plan::Name;
+use super::{
+    Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Role, Shape, Signs, Told, View, equal,
+};
 
 /// Its inputs side by side: n × a, n × b, … give n × (a + b + …).
 ///
@@ -67,9 +68,9 @@ impl Operation for Concat {
     }
 
     fn tell(&self, told: &Told<'_>) -> String {
-        match (told.id.name, told.inputs.len()) {
-            (Name::Concat, 1) => "One head only: there is nothing to lay beside it.".to_owned(),
-            (Name::Concat, heads) => {
+        match (told.role, told.inputs.len()) {
+            (Role::Concat, 1) => "One head only: there is nothing to lay beside it.".to_owned(),
+            (Role::Concat, heads) => {
                 let way = match told.layout {
                     Layout::Rows => "side by side",
                     Layout::Columns => "one above the other",

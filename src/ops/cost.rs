@@ -3,12 +3,16 @@
 /// Elementary operations of one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cost {
-    /// Multiplications of two numbers in sums of products.
+    /// Multiplications of two numbers in matrix products.
     pub multiplications: u128,
+    /// Multiplications elsewhere: gains, rotations, slopes, rescaling.
+    pub other_multiplications: u128,
     /// Additions and subtractions.
     pub additions: u128,
-    /// e^x, tanh, sin, cos.
+    /// e^x of softmaxes.
     pub exponentials: u128,
+    /// tanh, sin, cos.
+    pub other_functions: u128,
     /// Divisions (by √d_k too) and square roots.
     pub divisions: u128,
 }
@@ -27,8 +31,10 @@ impl std::ops::Add for Cost {
     fn add(self, other: Self) -> Self {
         Self {
             multiplications: self.multiplications + other.multiplications,
+            other_multiplications: self.other_multiplications + other.other_multiplications,
             additions: self.additions + other.additions,
             exponentials: self.exponentials + other.exponentials,
+            other_functions: self.other_functions + other.other_functions,
             divisions: self.divisions + other.divisions,
         }
     }

@@ -26,6 +26,13 @@ pub enum Expr {
     Quotient(Box<Expr>, Box<Expr>),
     /// The largest of them.
     Max(Vec<Expr>),
+    /// The largest number in a row of one of the inputs.
+    RowMax {
+        /// Which input.
+        input: usize,
+        /// Its row, from 0.
+        row: usize,
+    },
     /// A function of one number.
     Apply(Function, Box<Expr>),
 }
@@ -76,6 +83,9 @@ impl Expr {
             Self::Difference(a, b) => a.value(inputs) - b.value(inputs),
             Self::Quotient(a, b) => a.value(inputs) / b.value(inputs),
             Self::Max(among) => among.iter().map(|one| one.value(inputs)).fold(f64::NEG_INFINITY, f64::max),
+            Self::RowMax { input, row } => {
+                inputs[*input].row(*row).iter().copied().fold(f64::NEG_INFINITY, f64::max)
+            }
             Self::Apply(function, x) => {
                 let x = x.value(inputs);
                 match function {
@@ -99,6 +109,10 @@ impl Expr {
             Self::Sum(terms) => Self::Sum(all(terms)),
             Self::Product(factors) => Self::Product(all(factors)),
             Self::Max(among) => Self::Max(all(among)),
+            Self::RowMax { input, row } => match rename(input, row, 0) {
+                Self::Cell { input, row, .. } => Self::RowMax { input, row },
+                other => other,
+            },
             Self::Difference(a, b) => a.with_cells(rename).minus(b.with_cells(rename)),
             Self::Quotient(a, b) => a.with_cells(rename).over(b.with_cells(rename)),
             Self::Apply(function, x) => x.with_cells(rename).apply(function),

@@ -2,8 +2,7 @@
 
 use nalgebra::DMatrix;
 
-use super::{Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Shape, Signs, Told, View, list};
-use crate::plan::{Name, Projection};
+use super::{Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Role, Shape, Signs, Told, View, list};
 
 /// A matrix that the problem brings along; nothing computes it.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +26,7 @@ impl Operation for Given {
     }
 
     fn explain(&self, row: usize, column: usize, inputs: &[View<'_, f64>]) -> Expr {
-        // A given number has no arithmetic behind it: its own value, where the caller knows it.
+        // A given number has no arithmetic behind it; whoever asks passes its own matrix as the only input.
         inputs.first().map_or(Expr::Number(0.0), |own| Expr::Number(own[(row, column)]))
     }
 
@@ -39,38 +38,36 @@ impl Operation for Given {
         let (rows, columns) = told.value.shape();
         let line = told.line();
         let tokens = || list(told.rows.iter().map(String::as_str));
-        match told.id.name {
-            Name::X => format!("{rows} tokens ({}), each a {line} of {columns} numbers.", tokens()),
-            Name::XKv => {
-                format!(
-                    "The other sequence: {rows} tokens ({}), each a {line} of {columns} numbers.",
-                    tokens()
-                )
+        let tokens_of = |count: usize| {
+            let many = if count == 1 { "1 token".to_owned() } else { format!("{count} tokens") };
+            format!("{many} ({}), each a {line} of {columns} numbers.", tokens())
+        };
+        match told.role {
+            Role::Input => tokens_of(rows),
+            Role::Source => format!("The other sequence: {}", tokens_of(rows)),
+            Role::Projection(letter) if is_identity(&told.value) => {
+                format!("The identity: W_{letter} passes its input through unchanged.")
             }
-            Name::W(projection) if is_identity(&told.value) => {
-                format!("The identity: {} passes its input through unchanged.", sign(projection))
+            Role::Projection(letter) if told.value.iter().all(|v| *v == 0.0) => {
+                format!("All zeros: W_{letter} lets nothing through.")
             }
-            Name::W(projection) => {
+            Role::Projection(letter) => {
                 let (input, output) = match told.layout {
                     Layout::Rows => ("row", "column"),
                     Layout::Columns => ("column", "row"),
                 };
                 format!(
-                    "{}, learned: one {input} an input number, one {output} an output number.",
-                    sign(projection)
+                    "W_{letter} as given: one {input} for each number that goes in, one {output} for each that comes out."
                 )
             }
-            Name::B(_) => format!("Added to every token's {line}."),
-            _ => "Given already projected.".to_owned(),
+            Role::Bias => format!("Added to every token's {line}."),
+            Role::Queries | Role::Keys | Role::Values => "Given already projected.".to_owned(),
+            _ => "Given.".to_owned(),
         }
     }
 }
 
-fn sign(projection: Projection) -> String {
-    format!("W_{}", projection.letter().to_ascii_uppercase())
-}
-
-fn is_identity(value: &View<'_, f64>) -> bool {
+pub(super) fn is_identity(value: &View<'_, f64>) -> bool {
     value.is_square()
         && (0..value.nrows())
             .all(|r| (0..value.ncols()).all(|c| value[(r, c)] == f64::from(u8::from(r == c))))

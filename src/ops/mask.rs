@@ -48,8 +48,11 @@ impl Operation for Mask {
             .filter(|r| self.allowed.row(*r).iter().all(|allowed| !allowed))
             .map(|r| told.rows.get(r).map_or("", String::as_str))
             .collect();
-        let mut words =
-            format!("{hidden} of {all} places are hidden: −∞ before the softmax becomes exactly 0 after it.");
+        let places = if hidden == 1 { "place is" } else { "places are" };
+        let except = if blind.is_empty() { "" } else { " (where anything is left)" };
+        let mut words = format!(
+            "{hidden} of {all} {places} hidden: −∞ before the softmax becomes exactly 0 after it{except}."
+        );
         if !blind.is_empty() {
             words.push_str(&format!(" Nothing is left for {}.", super::list(blind)));
         }

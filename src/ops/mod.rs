@@ -43,14 +43,14 @@ pub use online_softmax::{FinishSoftmax, OnlineSoftmax};
 pub use project::Project;
 pub use real::{Arithmetic, Real, View, product};
 pub use rms_norm::RmsNorm;
-pub use rope::Rope;
+pub use rope::{Rope, RopeLayout};
 pub use rows::Rows;
-pub use scores::Scores;
+pub use scores::{Scale, Scores};
 pub use sink_weight::SinkWeight;
 pub use softcap::Softcap;
-pub use softmax::Softmax;
+pub use softmax::{FullyMaskedRows, Softmax};
 use told::times;
-pub use told::{Formula, Layout, Shape, Signs, Told, list, size};
+pub use told::{Formula, Layout, Role, Shape, Signs, Told, list, size};
 
 /// All there is to know about one operation.
 pub trait Operation {

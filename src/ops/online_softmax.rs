@@ -6,8 +6,10 @@
 
 use nalgebra::DMatrix;
 
-use super::{Arithmetic, Cost, Expr, Formula, Function, Operation, Real, Shape, Signs, Told, View, equal};
-use crate::plan::spec::FullyMaskedRows;
+use super::{
+    Arithmetic, Cost, Expr, Formula, FullyMaskedRows, Function, Operation, Real, Shape, Signs, Told, View,
+    equal,
+};
 
 /// Takes one tile in: inputs scores (n_q × tile), v (tile × d_v), and the state before (n_q × 2 + d_v) unless this is
 /// the first tile; gives the state after.
@@ -104,8 +106,7 @@ impl Operation for OnlineSoftmax {
             None => Expr::Number(0.0),
         };
         let scores = inputs[0];
-        let cells = || (0..scores.ncols()).map(|c| Expr::cell(0, row, c));
-        let most = || Expr::Max(cells().chain([before(MOST)]).collect());
+        let most = || Expr::Max(vec![Expr::RowMax { input: 0, row }, before(MOST)]);
         if most().value(inputs) == f64::NEG_INFINITY {
             return before(column);
         }
@@ -124,24 +125,30 @@ impl Operation for OnlineSoftmax {
     fn cost(&self, inputs: &[Shape]) -> Cost {
         let [scores, v, ..] = inputs else { return Cost::default() };
         let [n, tile, d_v] = [scores.0, scores.1, v.1].map(|size| size as u128);
+        // Only what was summed before has to shrink.
+        let before = u128::from(inputs.len() > 2 || self.sink.is_some());
         Cost {
-            // The tile's own product, and shrinking ℓ and o.
-            multiplications: n * tile * d_v + n * (1 + d_v),
-            additions: n * (tile + 1) + n * tile + n * tile * d_v,
-            exponentials: n * (tile + 1),
-            divisions: 0,
+            multiplications: n * tile * d_v,
+            other_multiplications: before * n * (1 + d_v),
+            additions: n * tile + n * (tile - 1 + before) + n * (tile - 1 + before) * d_v,
+            exponentials: n * (tile + before),
+            ..Cost::default()
         }
     }
 
     fn tell(&self, told: &Told<'_>) -> String {
         let grown = told.inputs.get(2).map(|before| {
-            (0..told.value.nrows()).filter(|r| told.value[(*r, MOST)] > before[(*r, MOST)]).count()
+            let met_larger =
+                |r: &usize| told.value[(*r, MOST)] > before[(*r, MOST)] && before[(*r, SUM)] > 0.0;
+            (0..told.value.nrows()).filter(met_larger).count()
         });
         match grown {
             None => {
                 "The first tile: running maximum m, running sum ℓ, running output o of each query.".to_owned()
             }
-            Some(0) => "No query met a larger score: the sums just go on.".to_owned(),
+            Some(0) => {
+                "No query that had summed anything met a larger score: the sums just go on.".to_owned()
+            }
             Some(1) => {
                 "One query met a larger score: what it had summed shrinks by e^(m before − m now).".to_owned()
             }
@@ -198,6 +205,6 @@ impl Operation for FinishSoftmax {
     }
 
     fn tell(&self, _: &Told<'_>) -> String {
-        "The head's output, and no n × n matrix was ever held.".to_owned()
+        "What was summed over the weights' own sum: the head's output.".to_owned()
     }
 }

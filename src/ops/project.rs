@@ -2,10 +2,11 @@
 
 use nalgebra::DMatrix;
 
+use super::given::is_identity;
 use super::{
-    Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Shape, Signs, Told, View, dot, equal, product,
+    Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Role, Shape, Signs, Told, View, dot, equal,
+    product,
 };
-use crate::plan::Name;
 
 /// A linear map of every token: inputs x (n × a), w (a × b), and perhaps a bias (1 × b); gives n × b.
 ///
@@ -60,18 +61,21 @@ impl Operation for Project {
 
     fn tell(&self, told: &Told<'_>) -> String {
         let line = told.line();
-        match told.id.name {
-            Name::Q => format!("Queries: what each token looks for, all heads side by side in its {line}."),
-            Name::K => {
+        match told.role {
+            Role::Queries => {
+                format!("Queries: what each token looks for, all heads side by side in its {line}.")
+            }
+            Role::Keys => {
                 format!("Keys: what each token can be found by, all heads side by side in its {line}.")
             }
-            Name::V => {
+            Role::Values => {
                 format!("Values: what each token hands on when it is attended to, all heads in its {line}.")
             }
-            Name::Qkv => "One product for queries, keys and values of all heads.".to_owned(),
-            Name::Output => {
-                "W_O mixes what the heads found and brings it back to the width of the model.".to_owned()
+            Role::Packed => "One product for queries, keys and values of all heads.".to_owned(),
+            Role::Output if told.inputs.get(1).is_some_and(is_identity) => {
+                "W_O is where heads can mix; it is the identity here, and hands on what it gets.".to_owned()
             }
+            Role::Output => "W_O combines what the heads found, in the width of the model.".to_owned(),
             _ => "Every token times the same matrix.".to_owned(),
         }
     }

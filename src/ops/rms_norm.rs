@@ -49,10 +49,15 @@ impl Operation for RmsNorm {
 
     fn cost(&self, inputs: &[Shape]) -> Cost {
         let (rows, cells) = inputs.first().map_or((0, 0), |(r, c)| (*r as u128, *r as u128 * *c as u128));
-        Cost { multiplications: 2 * cells, additions: cells, divisions: cells + 2 * rows, exponentials: 0 }
+        Cost {
+            other_multiplications: 2 * cells,
+            additions: cells,
+            divisions: cells + 2 * rows,
+            ..Cost::default()
+        }
     }
 
     fn tell(&self, told: &Told<'_>) -> String {
-        format!("Each token's {} is brought to a root mean square of 1, then times the gain.", told.line())
+        format!("Each token's {} is divided by its root mean square, then times the gain.", told.line())
     }
 }

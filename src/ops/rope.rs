@@ -4,8 +4,18 @@ use std::sync::Arc;
 
 use nalgebra::DMatrix;
 
-use super::{Arithmetic, Cost, Expr, Formula, Function, Operation, Real, Shape, Signs, Told, View, equal};
-use crate::plan::spec::RopeLayout;
+use super::{
+    Arithmetic, Cost, Expr, Formula, Function, Layout, Operation, Real, Shape, Signs, Told, View, equal,
+};
+
+/// Which columns RoPE rotates together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RopeLayout {
+    /// Columns t and t + dims/2 (Llama, GPT-NeoX).
+    HalfSplit,
+    /// Columns 2t and 2t + 1 (GPT-J).
+    Interleaved,
+}
 
 /// Turns pairs of columns by an angle that grows with the position: pair t of the row at position p by
 /// p · theta^(−2t/dims). Columns from `dims` on stay as they are.
@@ -88,13 +98,11 @@ impl Operation for Rope {
             RopeLayout::HalfSplit => "half-split",
             RopeLayout::Interleaved => "interleaved",
         };
-        let part = if self.dims < signs.shapes[0].1 {
-            format!(", first {} columns", self.dims)
-        } else {
-            String::new()
-        };
         signs.formula(
-            format!("{x} turned by position · {}^(−2t/{}) ({layout}{part})", self.theta, self.dims),
+            format!(
+                "{x}, pair t = 0, 1, … turned by position · {}^(−2t/{}) ({layout})",
+                self.theta, self.dims
+            ),
             "",
             &signs.facing_inputs(),
         )
@@ -118,17 +126,30 @@ impl Operation for Rope {
     fn cost(&self, inputs: &[Shape]) -> Cost {
         let rows = inputs.first().map_or(0, |shape| shape.0) as u128;
         let cells = rows * self.dims as u128;
-        Cost { multiplications: 2 * cells, additions: cells, exponentials: cells, divisions: 0 }
+        Cost { other_multiplications: 2 * cells, additions: cells, other_functions: cells, ..Cost::default() }
     }
 
     fn tell(&self, told: &Told<'_>) -> String {
-        match (self.positions.first(), self.positions.last(), told.rows.len()) {
-            (Some(first), Some(last), n) if n > 1 => format!(
-                "Positions {first} to {last}: each pair of numbers is turned, lengths stay; only differences of \
-                 position will count."
-            ),
-            (Some(first), ..) => format!("Position {first}: each pair of numbers is turned, lengths stay."),
-            _ => "Each pair of numbers is turned, lengths stay.".to_owned(),
-        }
+        const MOST: usize = 3;
+        let numbers = match told.layout {
+            Layout::Rows => "columns",
+            Layout::Columns => "rows",
+        };
+        let pair = |t: usize| {
+            let (first, second) = match self.layout {
+                RopeLayout::HalfSplit => (t + 1, t + 1 + self.dims / 2),
+                RopeLayout::Interleaved => (2 * t + 1, 2 * t + 2),
+            };
+            format!("{first} and {second} by position · {}", told.number(self.angle(1.0, t)))
+        };
+        let pairs: Vec<String> = (0..(self.dims / 2).min(MOST)).map(pair).collect();
+        let more = if self.dims / 2 > MOST { ", and so on" } else { "" };
+        let still = if self.dims < told.value.ncols() { "; the others stay" } else { "" };
+        let positions: Vec<String> = self.positions.iter().map(ToString::to_string).collect();
+        let at = super::list(positions.iter().map(String::as_str));
+        format!(
+            "Positions {at}. Turned together: {numbers} {}{more}{still}. Lengths do not change.",
+            pairs.join(", ")
+        )
     }
 }

@@ -6,7 +6,25 @@ use super::{
     Arithmetic, Cost, Expr, Formula, Function, Layout, Operation, Real, Shape, Signs, Told, View, dot, equal,
     product, times,
 };
-use crate::plan::spec::Scale;
+
+/// What scores are multiplied by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Scale {
+    /// 1/√d_k (Vaswani et al. 2017, §3.2.1).
+    RootOfDk,
+    /// A number of the lesson's own.
+    Given(f64),
+}
+
+impl Scale {
+    /// The factor as a number, for queries of width d_k.
+    pub fn value(self, d_k: usize) -> f64 {
+        match self {
+            Self::RootOfDk => 1.0 / (d_k as f64).sqrt(),
+            Self::Given(scale) => scale,
+        }
+    }
+}
 
 /// How well each key answers each query: inputs q (n_q × d_k), k (n_kv × d_k); gives n_q × n_kv.
 ///
@@ -19,16 +37,6 @@ pub struct Scores {
     pub d_k: usize,
 }
 
-impl Scores {
-    /// The factor as a number.
-    pub fn factor(&self) -> f64 {
-        match self.scale {
-            Scale::RootOfDk => 1.0 / (self.d_k as f64).sqrt(),
-            Scale::Given(scale) => scale,
-        }
-    }
-}
-
 impl Operation for Scores {
     fn shape(&self, inputs: &[Shape]) -> Result<Shape, String> {
         let [q, k] = inputs else { return Err("scores need queries and keys".to_owned()) };
@@ -37,7 +45,7 @@ impl Operation for Scores {
     }
 
     fn compute<T: Real>(&self, inputs: &[View<'_, T>], arithmetic: Arithmetic) -> DMatrix<T> {
-        let factor = T::of(self.factor());
+        let factor = T::of(self.scale.value(self.d_k));
         match arithmetic {
             Arithmetic::Ordered => {
                 let mut scores = product(inputs[0], inputs[1].transpose().as_view(), arithmetic);
@@ -91,27 +99,29 @@ impl Operation for Scores {
     }
 
     fn tell(&self, told: &Told<'_>) -> String {
-        // Compared as printed: equal products may differ in the last bit.
-        let as_shown = |r: usize| told.value.row(r).iter().map(|v| told.number(*v)).collect::<Vec<_>>();
-        let flat = |r: usize| as_shown(r).windows(2).all(|pair| pair[0] == pair[1]);
-        let several = told.value.ncols() > 1;
-        let name = |names: &[String], at: usize| names.get(at).cloned().unwrap_or_default();
-        let mut words = match told.largest() {
-            Some((best, r, c)) => format!(
-                "Rows ask, columns answer: {} answers {} best, {}.",
-                name(told.columns, c),
-                name(told.rows, r),
-                told.number(best)
-            ),
-            None => "Rows ask, columns answer.".to_owned(),
+        let way = match told.layout {
+            Layout::Rows => "Rows ask, columns answer",
+            Layout::Columns => "Columns ask, rows answer",
         };
-        if told.layout == Layout::Columns {
-            words = words.replace("Rows ask, columns answer", "Columns ask, rows answer");
-        }
-        if let Some(r) = (0..told.value.nrows()).find(|r| several && flat(*r)) {
+        let (flat, telling): (Vec<usize>, Vec<usize>) =
+            (0..told.value.nrows()).partition(|r| told.is_flat(*r));
+        let mut words = match told.largest_of(&telling) {
+            Some((best, r, c, tied)) => format!(
+                "{way}: {} answers {} best, {}{}.",
+                told.column(c),
+                told.row(r),
+                told.number(best),
+                if tied { " (others as well)" } else { "" }
+            ),
+            None => format!("{way}."),
+        };
+        if let Some(r) = flat.first() {
+            let same = told.number(told.value[(*r, 0)]);
+            let names = super::list(flat.iter().map(|r| told.row(*r)));
+            let verb = if flat.len() == 1 { "scores" } else { "score" };
             words.push_str(&format!(
-                " {} scores every key the same: its softmax will have nothing to prefer.",
-                name(told.rows, r)
+                " {names} {verb} every key the same{}.",
+                if flat.len() == 1 { format!(", {same}") } else { String::new() }
             ));
         }
         words

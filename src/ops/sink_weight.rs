@@ -35,7 +35,7 @@ impl Operation for SinkWeight {
     fn explain(&self, row: usize, _: usize, inputs: &[View<'_, f64>]) -> Expr {
         let logits =
             || (0..inputs[0].ncols()).map(|c| Expr::cell(0, row, c)).chain([Expr::Number(self.sink)]);
-        let largest = || Expr::Max(logits().collect());
+        let largest = || Expr::Max(vec![Expr::RowMax { input: 0, row }, Expr::Number(self.sink)]);
         let power = |x: Expr| x.minus(largest()).apply(Function::Exp);
         power(Expr::Number(self.sink)).over(Expr::Sum(logits().map(power).collect()))
     }
@@ -46,11 +46,11 @@ impl Operation for SinkWeight {
     }
 
     fn tell(&self, told: &Told<'_>) -> String {
-        match told.largest() {
-            Some((most, r, _)) => format!(
-                "The sink has no value to hand on; it takes most of {}: {}.",
-                told.rows.get(r).map_or("", String::as_str),
-                told.number(most)
+        match told.largest_of(&(0..told.value.nrows()).collect::<Vec<_>>()) {
+            Some((most, r, ..)) => format!(
+                "The sink has no value to hand on; its largest share is {}, of {}.",
+                told.number(most),
+                told.rows.get(r).map_or("", String::as_str)
             ),
             None => "The sink has no value to hand on.".to_owned(),
         }

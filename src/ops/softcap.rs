@@ -32,7 +32,7 @@ impl Operation for Softcap {
 
     fn cost(&self, inputs: &[Shape]) -> Cost {
         let cells = inputs.first().map_or(0, |(r, c)| *r as u128 * *c as u128);
-        Cost { multiplications: cells, divisions: cells, exponentials: cells, additions: 0 }
+        Cost { other_multiplications: cells, divisions: cells, other_functions: cells, ..Cost::default() }
     }
 
     fn tell(&self, told: &Told<'_>) -> String {

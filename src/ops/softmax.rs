@@ -3,7 +3,19 @@
 use nalgebra::DMatrix;
 
 use super::{Arithmetic, Cost, Expr, Formula, Function, Layout, Operation, Real, Shape, Signs, Told, View};
-use crate::plan::spec::FullyMaskedRows;
+
+/// What a query row with nothing to attend to means; libraries disagree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FullyMaskedRows {
+    /// Refused, with the row named.
+    Error,
+    /// Weights of zero, so the head gives zero.
+    Zeros,
+    /// 0/0, as a plain softmax gives.
+    Nan,
+    /// 1/n_kv each, as a large negative number in place of −∞ gives.
+    Uniform,
+}
 
 /// Turns each row of scores into attention weights, which sum to 1 (Vaswani et al. 2017, Eq. 1).
 ///
@@ -96,7 +108,10 @@ impl Operation for Softmax {
         }
         let cells = || (0..columns).map(|c| Expr::cell(0, row, c));
         let sink = || self.sink.map(Expr::Number);
-        let largest = || Expr::Max(cells().chain(sink()).collect());
+        let largest = || match self.sink {
+            None => Expr::RowMax { input: 0, row },
+            Some(sink) => Expr::Max(vec![Expr::RowMax { input: 0, row }, Expr::Number(sink)]),
+        };
         let power = |x: Expr| x.minus(largest()).apply(Function::Exp);
         power(Expr::cell(0, row, column)).over(Expr::Sum(cells().chain(sink()).map(power).collect()))
     }
@@ -105,45 +120,67 @@ impl Operation for Softmax {
         let (rows, columns) = inputs.first().map_or((0, 0), |(r, c)| (*r as u128, *c as u128));
         let logits = columns + u128::from(self.sink.is_some());
         Cost {
-            multiplications: 0,
             additions: rows * logits + rows * logits.saturating_sub(1),
             exponentials: rows * logits,
             divisions: rows * columns,
+            ..Cost::default()
         }
     }
 
     fn tell(&self, told: &Told<'_>) -> String {
-        let line = match told.layout {
-            Layout::Rows => "Every row sums",
-            Layout::Columns => "Every column sums",
+        let (every, other) = match told.layout {
+            Layout::Rows => ("Every row sums", "Every other row sums"),
+            Layout::Columns => ("Every column sums", "Every other column sums"),
         };
-        let sums = match self.sink {
-            None => format!("{line} to 1."),
-            Some(_) => format!("{line} to less than 1: the sink takes the rest."),
+        let empty = self.empty_lines(told);
+        let all = if empty.is_empty() { every } else { other };
+        let mut words = match self.sink {
+            None => format!("{all} to 1."),
+            Some(_) => format!("{all} to 1 together with what the sink takes."),
         };
-        let name = |names: &[String], at: usize| names.get(at).cloned().unwrap_or_default();
-        let sharpest = match told.largest() {
-            Some((best, r, c)) => {
-                format!(
-                    " Sharpest: {} looks at {}, {}.",
-                    name(told.rows, r),
-                    name(told.columns, c),
-                    told.number(best)
-                )
-            }
-            None => String::new(),
-        };
-        let shown = |r: usize| told.value.row(r).iter().map(|v| told.number(*v)).collect::<Vec<_>>();
-        let even: Vec<String> = (0..told.value.nrows())
-            .filter(|r| told.value.ncols() > 1 && shown(*r).windows(2).all(|pair| pair[0] == pair[1]))
-            .map(|r| name(told.rows, r))
+        if !empty.is_empty() {
+            words.push_str(&format!(
+                " Nothing can be seen from {}: {}.",
+                list_of(told.rows, &empty),
+                match self.empty_rows {
+                    FullyMaskedRows::Zeros => "zeros, as this lesson asks",
+                    FullyMaskedRows::Uniform => "spread evenly over every key, as this lesson asks",
+                    FullyMaskedRows::Nan | FullyMaskedRows::Error =>
+                        "0/0 is not a number, as in a plain softmax",
+                }
+            ));
+        }
+        let seen = |r: usize| told.value.row(r).iter().filter(|w| **w > 0.0).count();
+        let choosing: Vec<usize> = (0..told.value.nrows())
+            .filter(|r| !empty.contains(r) && seen(*r) > 1 && !told.is_flat(*r))
             .collect();
-        let even = match even.len() {
-            0 => String::new(),
-            _ => format!(" Even: {} ({} each).", super::list(even.iter().map(String::as_str)), {
-                told.number(1.0 / told.value.ncols() as f64)
-            }),
-        };
-        format!("{sums}{sharpest}{even}")
+        if let Some((best, r, c, tied)) = told.largest_of(&choosing) {
+            words.push_str(&format!(
+                " Sharpest: {} looks at {}, {}{}.",
+                told.row(r),
+                told.column(c),
+                told.number(best),
+                if tied { " (others as much)" } else { "" }
+            ));
+        }
+        let even: Vec<usize> =
+            (0..told.value.nrows()).filter(|r| told.is_flat(*r) && !empty.contains(r)).collect();
+        if let Some(first) = even.first() {
+            let each = told.number(told.value[(*first, 0)]);
+            words.push_str(&format!(" Even: {} ({each} each).", list_of(told.rows, &even)));
+        }
+        words
     }
+}
+
+impl Softmax {
+    /// Rows that could see nothing, so that what they hold was decided and not computed.
+    fn empty_lines(&self, told: &Told<'_>) -> Vec<usize> {
+        let Some(scores) = told.inputs.first().filter(|_| self.sink.is_none()) else { return Vec::new() };
+        (0..scores.nrows()).filter(|r| scores.row(*r).iter().all(|s| *s == f64::NEG_INFINITY)).collect()
+    }
+}
+
+fn list_of(names: &[String], at: &[usize]) -> String {
+    super::list(at.iter().filter_map(|r| names.get(*r)).map(String::as_str))
 }

@@ -1,7 +1,6 @@
 //! What an operation is given to write its formula, and to say in words what happened.
 
 use super::View;
-use crate::plan::StepId;
 
 /// Which way round matrices are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -73,10 +72,44 @@ pub fn size(shape: Shape) -> String {
     format!("{}×{}", shape.0, shape.1)
 }
 
+/// What a step is to attention: an operation says different things about a product that makes queries and one that
+/// makes the output. Heads count from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// X
+    Input,
+    /// X_kv
+    Source,
+    /// A projection, by its letter: Q, K, V, O.
+    Projection(char),
+    /// A bias.
+    Bias,
+    /// Queries of all heads.
+    Queries,
+    /// Keys of all heads.
+    Keys,
+    /// Values of all heads.
+    Values,
+    /// Queries, keys and values in one matrix.
+    Packed,
+    /// A head's own queries.
+    HeadQueries(usize),
+    /// The keys that a head reads.
+    HeadKeys(usize),
+    /// The values that a head reads.
+    HeadValues(usize),
+    /// Heads side by side.
+    Concat,
+    /// What W_O gives.
+    Output,
+    /// Anything else.
+    Other,
+}
+
 /// A step with its values, for an operation to say what happened.
 pub struct Told<'a> {
-    /// The step.
-    pub id: StepId,
+    /// What the step is to attention.
+    pub role: Role,
     /// The result.
     pub value: View<'a, f64>,
     /// What it was made from.
@@ -105,13 +138,35 @@ impl Told<'_> {
         (self.write)(value)
     }
 
-    /// The largest cell that is a number: value, row, column.
-    pub fn largest(&self) -> Option<(f64, usize, usize)> {
-        let cells = (0..self.value.nrows()).flat_map(|r| (0..self.value.ncols()).map(move |c| (r, c)));
-        cells
-            .map(|(r, c)| (self.value[(r, c)], r, c))
-            .filter(|(v, ..)| v.is_finite())
-            .reduce(|best, next| if next.0 > best.0 { next } else { best })
+    /// Whether a row of several numbers holds one number only, but for rounding.
+    pub fn is_flat(&self, row: usize) -> bool {
+        let row = self.value.row(row);
+        let (least, most) = row
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), v| (v.min(least), v.max(most)));
+        row.len() > 1 && row.iter().all(|v| v.is_finite()) && most - least <= 1e-12 * most.abs().max(1.0)
+    }
+
+    /// The name of a row of the result.
+    pub fn row(&self, row: usize) -> &str {
+        self.rows.get(row).map_or("", String::as_str)
+    }
+
+    /// The name of a column of the result.
+    pub fn column(&self, column: usize) -> &str {
+        self.columns.get(column).map_or("", String::as_str)
+    }
+
+    /// The largest number in some rows, where it first stands, and whether it stands elsewhere too (but for rounding).
+    pub fn largest_of(&self, rows: &[usize]) -> Option<(f64, usize, usize, bool)> {
+        let cells = || rows.iter().flat_map(|r| (0..self.value.ncols()).map(move |c| (*r, c)));
+        let finite =
+            |(r, c): (usize, usize)| Some((self.value[(r, c)], r, c)).filter(|(v, ..)| v.is_finite());
+        let (best, row, column) =
+            cells().filter_map(finite).reduce(|best, next| if next.0 > best.0 { next } else { best })?;
+        let near = |v: f64| (best - v).abs() <= 1e-12 * best.abs().max(1.0);
+        let tied = cells().filter_map(finite).filter(|(v, ..)| near(*v)).nth(1).is_some();
+        Some((best, row, column, tied))
     }
 }
 

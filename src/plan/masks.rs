@@ -54,8 +54,10 @@ pub fn resolve(
         if let Some(mask) = &mask {
             refuse_blind_rows(attention, mask)?;
         }
-        // A matrix of zeros and −∞ is a mask and nothing else: no number is added.
-        let add = add.filter(|add| add.iter().any(|number| number.is_finite() && *number != 0.0));
+        // −∞ is the mask's matter; a matrix of zeros and −∞ is a mask and nothing else: no number is added.
+        let add = add
+            .filter(|add| add.iter().any(|number| number.is_finite() && *number != 0.0))
+            .map(|add| Arc::new(add.map(|number| if number == f64::NEG_INFINITY { 0.0 } else { number })));
         let bias = (alibi.is_some() || add.is_some()).then_some(Bias { alibi, add });
         heads.push(Hidden { bias, mask });
     }

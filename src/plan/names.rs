@@ -1,6 +1,7 @@
 //! What steps are called in a title and in a formula, and what their rows and columns stand for.
 
 use super::{Axis, Head, HeadStep, Name, Projection, Stack, TileStep};
+use crate::ops::Role;
 
 /// A step's name in words, for a title: `scores of head 1`.
 pub fn title(name: Name) -> String {
@@ -75,6 +76,26 @@ fn of_stack(stack: Stack) -> &'static str {
         Stack::MaskedScores => "masked scores",
         Stack::Weights => "attention weights",
         Stack::Heads => "outputs",
+    }
+}
+
+/// What a step is to attention, for an operation to speak of.
+pub fn role(name: Name) -> Role {
+    match name {
+        Name::X => Role::Input,
+        Name::XKv => Role::Source,
+        Name::W(projection) => Role::Projection(projection.letter().to_ascii_uppercase()),
+        Name::B(_) | Name::BQkv => Role::Bias,
+        Name::Q => Role::Queries,
+        Name::K => Role::Keys,
+        Name::V => Role::Values,
+        Name::Qkv => Role::Packed,
+        Name::Head(Head(head), HeadStep::Q) => Role::HeadQueries(head),
+        Name::Head(Head(head), HeadStep::K) => Role::HeadKeys(head),
+        Name::Head(Head(head), HeadStep::V) => Role::HeadValues(head),
+        Name::Concat => Role::Concat,
+        Name::Output => Role::Output,
+        _ => Role::Other,
     }
 }
 

@@ -2,6 +2,8 @@
 
 use nalgebra::DMatrix;
 
+pub use crate::ops::{FullyMaskedRows, RopeLayout, Scale};
+
 /// One attention call, in the field's words. Shapes that do not fit are refused when its plan is built.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Attention {
@@ -56,25 +58,13 @@ impl Attention {
 
     /// The number that scores are multiplied by.
     pub fn scale_value(&self) -> f64 {
-        match self.scale {
-            Scale::RootOfDk => 1.0 / (self.d_k as f64).sqrt(),
-            Scale::Given(scale) => scale,
-        }
+        self.scale.value(self.d_k)
     }
 
     /// The key/value head that a query head reads, both from 0.
     pub fn kv_head(&self, head: usize) -> usize {
         head / (self.num_heads / self.num_kv_heads.max(1)).max(1)
     }
-}
-
-/// What scores are multiplied by.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Scale {
-    /// 1/√d_k (Vaswani et al. 2017, §3.2.1).
-    RootOfDk,
-    /// A number of the lesson's own.
-    Given(f64),
 }
 
 /// A reason why a key is hidden from a query, or a number added to its score.
@@ -152,15 +142,6 @@ pub struct RopeSpec {
     pub k_positions: Vec<f64>,
 }
 
-/// Which columns RoPE rotates together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RopeLayout {
-    /// Columns t and t + dims/2 (Llama, GPT-NeoX).
-    HalfSplit,
-    /// Columns 2t and 2t + 1 (GPT-J).
-    Interleaved,
-}
-
 /// RMS norm of queries and keys: x / √(mean(x²) + eps) · gain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QkNorm {
@@ -181,19 +162,6 @@ pub enum NormScope {
     Head,
     /// Before the split, over the whole row.
     Full,
-}
-
-/// What a query row with nothing to attend to means; libraries disagree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FullyMaskedRows {
-    /// Refused, with the row named.
-    Error,
-    /// Weights of zero, so the head gives zero.
-    Zeros,
-    /// 0/0, as a plain softmax gives.
-    Nan,
-    /// 1/n_kv each, as a large negative number in place of −∞ gives.
-    Uniform,
 }
 
 /// ALiBi's slopes for h heads (Press et al. 2022): 2^(−8i/h) for a power of two, else those of the power below

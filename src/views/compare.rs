@@ -310,7 +310,7 @@ fn states(comparison: &Comparison<'_>, side: &Compared, out: &mut dyn Write) -> 
             let (rows, columns) = super::sheet::spoken(step, comparison.labels);
             let write_number = |v: f64| number(v, comparison.page.digits);
             let told = crate::ops::Told {
-                id: step.id,
+                role: crate::plan::names::role(step.id.name),
                 value,
                 inputs,
                 rows: &rows,

@@ -99,6 +99,14 @@ impl Grid {
         text
     }
 
+    /// Whether a cell of a table of this size can be shown at all: what certainly falls into a gap needs no text.
+    pub fn may_show(row: usize, rows: usize, column: usize, columns: usize, page: &Page) -> bool {
+        // A column takes at least four characters, and there are at most so many panels of them.
+        let most_columns = MOST_PANELS * page.width / 4;
+        let row_shown = rows <= MOST_ROWS || row < ROWS_BESIDE_GAP || row + ROWS_BESIDE_GAP >= rows;
+        row_shown && (columns <= most_columns || column < page.width || column + page.width >= columns)
+    }
+
     fn label(&self, name: &str, page: &Page) -> String {
         page.letters(&shorten(&visible(name), LABEL_ROOM.min(page.width / 2)))
     }

@@ -123,8 +123,8 @@ pub fn grid(sheet: &Sheet<'_>, step: &Step, page: &Page) -> Grid {
         let line = |at: usize| if along_rows { sheet.at(r, at) } else { sheet.at(at, c) };
         (0..if along_rows { columns } else { rows }).map(line).fold(f64::NEG_INFINITY, f64::max)
     };
-    // Cells of a large matrix that will be left out need no text, but which are is the grid's own matter: beyond a
-    // few thousand cells the marks are not worth their time either.
+    let shown = |r: usize, c: usize| Grid::may_show(r, rows, c, columns, page);
+    // The mark needs the whole line of each cell: worth it while a person can still look at them all.
     let marked = is_weights && rows * columns <= 4096;
     let cell = |r: usize, c: usize| {
         let value = sheet.at(r, c);
@@ -138,7 +138,12 @@ pub fn grid(sheet: &Sheet<'_>, step: &Step, page: &Page) -> Grid {
     Grid {
         rows: sheet.rows.clone(),
         columns: sheet.columns.clone(),
-        cells: (0..rows).map(|r| (0..columns).map(|c| cell(r, c)).collect()).collect(),
+        cells: (0..rows)
+            .map(|r| match (0..columns).any(|c| shown(r, c)) {
+                true => (0..columns).map(|c| if shown(r, c) { cell(r, c) } else { String::new() }).collect(),
+                false => Vec::new(),
+            })
+            .collect(),
         ..Grid::default()
     }
 }
@@ -153,7 +158,7 @@ pub fn words(scene: &Scene<'_>, step: &Step) -> Vec<String> {
         let digits = digits_for(value.iter(), page.digits);
         let write = |value: f64| shown(value, digits);
         let told = Told {
-            id: step.id,
+            role: crate::plan::names::role(step.id.name),
             value,
             inputs,
             rows: &rows,
