@@ -21,7 +21,7 @@ fn main() {
     let mut times: Vec<f64> =
         (0..repetitions + 2).map(|_| time(&plan, &call.inputs, threads)).skip(2).collect();
     times.sort_by(f64::total_cmp);
-    let operations = 2.0 * plan.cost().multiplications as f64;
+    let operations = 2.0 * plan.cost(None).multiplications as f64;
     let (median, best) = (times[times.len() / 2], times[0]);
     println!(
         "{{\"engine\": \"mha\", \"n\": {n}, \"threads\": {threads}, \"median_ms\": {:.2}, \"best_ms\": {:.2}, \

@@ -58,6 +58,14 @@ pub struct Faults(pub Vec<Fault>);
 /// The outcome of anything that a person's input can make impossible.
 pub type Outcome<T> = Result<T, Faults>;
 
+impl Faults {
+    /// The same faults; those without a place are given this source.
+    #[must_use]
+    pub fn in_source(self, source: &str) -> Self {
+        Self(self.0.into_iter().map(|fault| fault.in_source(source)).collect())
+    }
+}
+
 impl From<Fault> for Faults {
     fn from(fault: Fault) -> Self {
         Self(vec![fault])

@@ -16,7 +16,7 @@ use std::path::Path;
 use mha::lesson::{self, Problem};
 use mha::ops::Arithmetic;
 use mha::plan::StepId;
-use mha::trace::{self, Keep};
+use mha::trace::Keep;
 use nalgebra::DMatrix;
 use serde_json::{Map, Value};
 
@@ -129,13 +129,14 @@ fn parse(text: &str, folder: &Path) -> Result<Problem, Vec<String>> {
 }
 
 fn every_step_in_double_precision(case: &Case, problem: &Problem) -> Checked {
-    let trace = trace::run::<f64>(problem, &Keep::All, Arithmetic::Ordered)
-        .map_err(|faults| vec![faults.to_string()])?;
+    let trace =
+        problem.run::<f64>(&Keep::All, Arithmetic::Ordered).map_err(|faults| vec![faults.to_string()])?;
     every_step(case, "float64_abs", &|id| trace.get(id).map(|value| value.into_owned()))
 }
 
 fn every_step_in_single_precision(case: &Case, problem: &Problem) -> Checked {
-    let trace = trace::run::<f32>(problem, &Keep::All, Arithmetic::Fast { threads: 2 })
+    let trace = problem
+        .run::<f32>(&Keep::All, Arithmetic::Fast { threads: 2 })
         .map_err(|faults| vec![format!("in single precision: {faults}")])?;
     every_step(case, "float32_abs", &|id| trace.get(id).map(|value| value.map(f64::from))).map_err(
         |failures| failures.into_iter().map(|failure| format!("in single precision: {failure}")).collect(),
@@ -178,8 +179,8 @@ fn one_step(ours: &[String], want: &DMatrix<f64>, allowed: Allowed, find: Find) 
 
 /// Decimal strings from arithmetic with fifty digits.
 fn twenty_digits(case: &Case, problem: &Problem) -> Checked {
-    let trace = trace::run::<f64>(problem, &Keep::All, Arithmetic::Ordered)
-        .map_err(|faults| vec![faults.to_string()])?;
+    let trace =
+        problem.run::<f64>(&Keep::All, Arithmetic::Ordered).map_err(|faults| vec![faults.to_string()])?;
     let find = |id: StepId| trace.get(id).map(|value| value.into_owned());
     let mut failures = Vec::new();
     for (name, rows) in case.json["twenty_digits"].as_object().into_iter().flatten() {
@@ -230,8 +231,8 @@ fn is_projection(id: StepId) -> bool {
 
 fn onnx_lesson(case: &onnx::OnnxCase, lesson: &onnx::OnnxLesson) -> Checked {
     let problem = parse(&lesson.text, Path::new("."))?;
-    let trace = trace::run::<f64>(&problem, &Keep::All, Arithmetic::Ordered)
-        .map_err(|faults| vec![faults.to_string()])?;
+    let trace =
+        problem.run::<f64>(&Keep::All, Arithmetic::Ordered).map_err(|faults| vec![faults.to_string()])?;
     let find = |id: StepId| trace.get(id).map(|value| value.into_owned());
     let mut failures = Vec::new();
     for (entry, prefix) in &lesson.entries {

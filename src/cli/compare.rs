@@ -11,6 +11,7 @@ use crate::fault::{Fault, Outcome};
 use crate::lesson::Problem;
 use crate::ops::Arithmetic;
 use crate::plan::rewrites::{VARIANTS, Variant};
+use crate::trace::measure::Figures;
 use crate::trace::{Keep, run_plan};
 use crate::views::compare::{self, Compared, Comparison};
 use crate::views::compare_json;
@@ -66,13 +67,20 @@ pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
     let mut sides = Vec::with_capacity(args.variants.len());
     for variant in &args.variants {
         let (call, plan) = variant.apply(&call)?;
-        let trace = run_plan(Arc::new(plan), &call.inputs, &Keep::All, Arithmetic::Ordered)?;
-        sides.push(Compared { variant: *variant, call, trace });
+        let keep = match args.format {
+            CompareFormat::Table => Keep::Only(compare::wanted(&plan, sequence)),
+            CompareFormat::Json => Keep::All,
+        };
+        let trace = run_plan(Arc::new(plan), &call.inputs, &keep, Arithmetic::Ordered)
+            .map_err(|faults| faults.in_source(&args.lesson))?;
+        let figures = Figures::of(&trace, &call.attention, sequence);
+        sides.push(Compared { variant: *variant, call, trace, figures });
     }
     let comparison = Comparison {
         title: &problem.title,
         labels: &problem.labels,
         sides: &sides,
+        attention: &problem.attention,
         sequence,
         page: args.common.page(args.layout.into()),
     };

@@ -112,7 +112,8 @@ pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
     let plan = Arc::new(attention::plan(&call).map_err(|fault| Faults::from(fault.in_source(&args.lesson)))?);
     let steps = choose(args, &problem, &plan)?;
     let keep = keep(&plan, &steps, &problem);
-    let trace = run_plan(plan, &call.inputs, &keep, Arithmetic::Ordered)?;
+    let trace = run_plan(plan, &call.inputs, &keep, Arithmetic::Ordered)
+        .map_err(|faults| faults.in_source(&args.lesson))?;
     write(args, &problem, &trace, &steps)?;
     Ok(Ending::Done)
 }

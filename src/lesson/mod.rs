@@ -244,6 +244,19 @@ pub enum Answer {
 }
 
 impl Problem {
+    /// Plans the attention call and runs the plan.
+    ///
+    /// # Errors
+    /// What [`crate::plan::attention::plan`] and [`crate::trace::run_plan`] refuse.
+    pub fn run<T: crate::ops::Real>(
+        &self,
+        keep: &crate::trace::Keep,
+        arithmetic: crate::ops::Arithmetic,
+    ) -> Outcome<crate::trace::Trace<T>> {
+        let plan = crate::plan::attention::plan(&self.call()).map_err(crate::fault::Faults::from)?;
+        crate::trace::run_plan(Arc::new(plan), &self.inputs, keep, arithmetic)
+    }
+
     /// The attention call with its numbers; matrices are shared, not copied.
     pub fn call(&self) -> crate::plan::Call {
         crate::plan::Call {

@@ -3,7 +3,9 @@
 //! MultiHead(Q, K, V) = Concat(head₁, …, head_h) · W_O,
 //! headᵢ = softmax(Qᵢ · Kᵢᵀ / √d_k) · Vᵢ (Vaswani et al. 2017, Eq. 1 and §3.2.2).
 
-use super::masks::{self, Hidden};
+use std::rc::Rc;
+
+use super::masks::{self, ScoreChanges};
 use super::spec::{NormScope, Positions, RopeSpec};
 use super::{Attention, Call, Head, HeadStep, Name, Plan, Projection, StepId};
 use crate::fault::Fault;
@@ -14,11 +16,50 @@ use crate::ops::{Columns, Concat, Given, Mix, Project, RmsNorm, Rope, Scores, Si
 /// # Errors
 /// Shapes that do not fit; a query that may attend to nothing.
 pub fn plan(call: &Call) -> Result<Plan, Fault> {
+    refuse_absurd_sizes(call)?;
     let mut plan = Plan::default();
+    let mut changes: Option<Rc<Vec<ScoreChanges>>> = None;
     for sequence in sequences(call) {
-        add_sequence(&mut plan, call, sequence)?;
+        add_sequence(&mut plan, call, sequence, &mut changes)?;
     }
     Ok(plan)
+}
+
+/// Most steps of heads that a plan may have, over all sequences.
+const MOST_HEADS: usize = 1 << 16;
+/// Most places that the masks of all sequences may have.
+const MOST_MASKED: usize = 1 << 30;
+
+/// Counts before anything is made: every head of every sequence is several steps, and masks are as large as scores.
+fn refuse_absurd_sizes(call: &Call) -> Result<(), Fault> {
+    let attention = &call.attention;
+    let sequences = call.batch.unwrap_or(1);
+    let heads = attention.num_heads.checked_mul(sequences).filter(|heads| *heads <= MOST_HEADS);
+    let rows = |names: [Name; 2]| {
+        let given = names
+            .iter()
+            .find_map(|name| call.inputs.get(&StepId::from(*name).in_sequence(call.batch.map(|_| 0))));
+        given.map_or(0, |value| value.nrows())
+    };
+    let (n_q, n_kv) = (rows([Name::X, Name::Q]), rows([Name::XKv, Name::K]).max(rows([Name::X, Name::K])));
+    let copies = if masks::differs_by_sequence(attention) { sequences } else { 1 };
+    let masked = if attention.masks.is_empty() {
+        Some(0)
+    } else {
+        n_q.checked_mul(n_kv).and_then(|m| m.checked_mul(copies))
+    };
+    let (what, why) = match (heads, masked.filter(|masked| *masked <= MOST_MASKED)) {
+        (Some(_), Some(_)) => return Ok(()),
+        (None, _) => (
+            format!("{} heads in {sequences} sequences are too many", attention.num_heads),
+            format!("at most {MOST_HEADS} can be shown"),
+        ),
+        (_, None) => (
+            format!("the masks of {sequences} sequences of {n_q} queries and {n_kv} keys are too large"),
+            format!("at most {MOST_MASKED} places can be held"),
+        ),
+    };
+    Err(Fault::new(what, why, "take a smaller example: fewer heads, sequences or tokens"))
 }
 
 /// The sequences of a call, as step ids name them.
@@ -29,7 +70,12 @@ pub fn sequences(call: &Call) -> Vec<Option<usize>> {
     }
 }
 
-fn add_sequence(plan: &mut Plan, call: &Call, sequence: Option<usize>) -> Result<(), Fault> {
+fn add_sequence(
+    plan: &mut Plan,
+    call: &Call,
+    sequence: Option<usize>,
+    shared: &mut Option<Rc<Vec<ScoreChanges>>>,
+) -> Result<(), Fault> {
     let attention = &call.attention;
     let own = |name: Name| StepId { sequence, name };
 
@@ -48,14 +94,20 @@ fn add_sequence(plan: &mut Plan, call: &Call, sequence: Option<usize>) -> Result
     };
 
     let rows = |id| plan.get(id).map_or(0, |step| step.shape.0);
-    let hidden = masks::resolve(attention, rows(q), rows(k), sequence.unwrap_or(0))?;
+    let changes = match shared.take().filter(|_| !masks::differs_by_sequence(attention)) {
+        Some(changes) => changes,
+        None => Rc::new(masks::resolve(attention, rows(q), rows(k), sequence)?),
+    };
+    *shared = Some(changes.clone());
     let mut outputs = Vec::with_capacity(attention.num_heads);
-    for (head, hidden) in hidden.iter().enumerate() {
-        outputs.push(add_head(plan, attention, Head(head), sequence, [q, k, v], hidden)?); // n_q × d_v
+    for (head, changes) in changes.iter().enumerate() {
+        outputs.push(add_head(plan, attention, Head(head), sequence, [q, k, v], changes)?); // n_q × d_v
     }
     let concat = plan.add(own(Name::Concat), Concat, &outputs)?; // n_q × h·d_v
     if call.inputs.contains_key(&Name::W(Projection::O).into()) {
         project(plan, call, own(Name::Output), Some(concat), Projection::O)?; // n_q × d_model
+    } else {
+        plan.note(concat, "There is no W_O: this is the result.");
     }
     Ok(())
 }
@@ -67,7 +119,7 @@ fn add_head(
     head: Head,
     sequence: Option<usize>,
     [q, k, v]: [StepId; 3],
-    hidden: &Hidden,
+    changes: &ScoreChanges,
 ) -> Result<StepId, Fault> {
     let Attention { d_k, d_v, .. } = *attention;
     let own = |step| head.step(step).in_sequence(sequence);
@@ -78,24 +130,27 @@ fn add_head(
     let mut k = plan.add(own(HeadStep::K), block(kv_head, d_k), &[k])?; // n_kv × d_k
     let v = plan.add(own(HeadStep::V), block(kv_head, d_v), &[v])?; // n_kv × d_v
     note_sharing(plan, attention, head, [k, v]);
+    let repeats = head.0 > 0 && attention.kv_head(head.0 - 1) == kv_head;
 
     if let Some(norm) = attention.qk_norm.as_ref().filter(|norm| norm.scope == NormScope::Head) {
         q = plan.add(own(HeadStep::QNorm), RmsNorm { eps: norm.eps, gain: norm.q_gain.clone() }, &[q])?;
         k = plan.add(own(HeadStep::KNorm), RmsNorm { eps: norm.eps, gain: norm.k_gain.clone() }, &[k])?;
+        plan.repeats(k, repeats);
     }
     if let Positions::Rope(rope) = &attention.positions {
         q = plan.add(own(HeadStep::QRot), turn(rope, &rope.q_positions), &[q])?;
         k = plan.add(own(HeadStep::KRot), turn(rope, &rope.k_positions), &[k])?;
+        plan.repeats(k, repeats);
     }
 
     let mut scores = plan.add(own(HeadStep::Scores), Scores { scale: attention.scale, d_k }, &[q, k])?; // n_q × n_kv
     if let Some(cap) = attention.softcap {
         scores = plan.add(own(HeadStep::CappedScores), Softcap { cap }, &[scores])?;
     }
-    if let Some(bias) = &hidden.bias {
+    if let Some(bias) = &changes.bias {
         scores = plan.add(own(HeadStep::BiasedScores), bias.clone(), &[scores])?;
     }
-    if let Some(mask) = &hidden.mask {
+    if let Some(mask) = &changes.mask {
         scores = plan.add(own(HeadStep::MaskedScores), mask.clone(), &[scores])?;
     }
     let sink = attention.sinks.as_ref().and_then(|sinks| sinks.get(head.0)).copied();

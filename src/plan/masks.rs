@@ -11,7 +11,7 @@ use crate::ops::{self, Alibi, Bias};
 
 /// What happens to one head's scores between Q · Kᵀ and the softmax, apart from the cap.
 #[derive(Debug, Clone, Default)]
-pub struct Hidden {
+pub struct ScoreChanges {
     /// Numbers added.
     pub bias: Option<Bias>,
     /// Places hidden.
@@ -26,14 +26,14 @@ pub fn resolve(
     attention: &Attention,
     n_q: usize,
     n_kv: usize,
-    sequence: usize,
-) -> Result<Vec<Hidden>, Fault> {
+    sequence: Option<usize>,
+) -> Result<Vec<ScoreChanges>, Fault> {
     let per_head = attention.masks.iter().any(|mask| match mask {
         Mask::Allow(matrices) => matrices.len() > 1,
         Mask::Add(matrices) => matrices.len() > 1,
         _ => false,
     });
-    let mut heads: Vec<Hidden> = Vec::with_capacity(attention.num_heads);
+    let mut heads: Vec<ScoreChanges> = Vec::with_capacity(attention.num_heads);
     for head in 0..attention.num_heads {
         let alibi = match &attention.positions {
             Positions::Alibi { slopes, alignment } => {
@@ -50,18 +50,24 @@ pub fn resolve(
             continue;
         }
         let add = added(attention, Head(head), n_q, n_kv);
-        let mask = allowed(attention, Head(head), n_q, n_kv, sequence, add.as_deref());
+        let mask = allowed(attention, Head(head), n_q, n_kv, sequence.unwrap_or(0), add.as_deref());
         if let Some(mask) = &mask {
-            refuse_blind_rows(attention, mask)?;
+            let whose = (per_head.then_some(head), sequence.filter(|_| differs_by_sequence(attention)));
+            refuse_blind_rows(attention, mask, whose)?;
         }
         // −∞ is the mask's matter; a matrix of zeros and −∞ is a mask and nothing else: no number is added.
         let add = add
             .filter(|add| add.iter().any(|number| number.is_finite() && *number != 0.0))
             .map(|add| Arc::new(add.map(|number| if number == f64::NEG_INFINITY { 0.0 } else { number })));
         let bias = (alibi.is_some() || add.is_some()).then_some(Bias { alibi, add });
-        heads.push(Hidden { bias, mask });
+        heads.push(ScoreChanges { bias, mask });
     }
     Ok(heads)
+}
+
+/// Whether two sequences of a batch may see different keys: only padding differs between them.
+pub fn differs_by_sequence(attention: &Attention) -> bool {
+    attention.masks.iter().any(|mask| matches!(mask, Mask::KeyPadding(rows) if rows.len() > 1))
 }
 
 /// The sum of all additive masks of one head.
@@ -148,7 +154,11 @@ fn aligned(alignment: Alignment, n_q: usize, n_kv: usize) -> String {
     }
 }
 
-fn refuse_blind_rows(attention: &Attention, mask: &ops::Mask) -> Result<(), Fault> {
+fn refuse_blind_rows(
+    attention: &Attention,
+    mask: &ops::Mask,
+    (head, sequence): (Option<usize>, Option<usize>),
+) -> Result<(), Fault> {
     if attention.fully_masked_rows != FullyMaskedRows::Error || attention.sinks.is_some() {
         return Ok(());
     }
@@ -160,8 +170,15 @@ fn refuse_blind_rows(attention: &Attention, mask: &ops::Mask) -> Result<(), Faul
         return Ok(());
     }
     let rows = if blind.len() == 1 { "query" } else { "queries" };
+    let place =
+        |what: &str, at: Option<usize>| at.map(|at| format!(" in {what} {}", at + 1)).unwrap_or_default();
     Err(Fault::new(
-        format!("{rows} {} may attend to nothing", ops::list(blind.iter().map(String::as_str))),
+        format!(
+            "{rows} {} may attend to nothing{}{}",
+            ops::list(blind.iter().map(String::as_str)),
+            place("head", head),
+            place("sequence", sequence)
+        ),
         format!(
             "{} hides every key there, and a softmax over nothing has no answer: libraries disagree",
             mask.reasons

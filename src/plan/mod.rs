@@ -55,6 +55,8 @@ pub struct Step {
     pub axes: (Axis, Axis),
     /// Something the operation cannot know about itself; usually empty.
     pub note: String,
+    /// Whether an earlier step holds the same numbers (keys of a head that shares them): its cost counts once.
+    pub repeats: bool,
 }
 
 /// What the rows or the columns of a matrix stand for.
@@ -102,7 +104,7 @@ impl Plan {
             Fault::new(format!("{id} cannot be computed: {}", given.join(", ")), why, "make the sizes agree")
         })?;
         let axes = names::axes(id.name);
-        self.push(Step { id, op, inputs: inputs.to_vec(), shape, axes, note: String::new() });
+        self.push(Step { id, op, inputs: inputs.to_vec(), shape, axes, note: String::new(), repeats: false });
         Ok(id)
     }
 
@@ -121,6 +123,13 @@ impl Plan {
     pub fn note(&mut self, id: StepId, note: impl Into<String>) {
         if let Some(place) = self.places.get(&id) {
             self.steps[*place].note = note.into();
+        }
+    }
+
+    /// Says whether an earlier step holds the same numbers.
+    pub fn repeats(&mut self, id: StepId, repeats: bool) {
+        if let Some(place) = self.places.get(&id) {
+            self.steps[*place].repeats = repeats;
         }
     }
 
@@ -162,14 +171,14 @@ impl Plan {
         step.inputs.iter().filter_map(|input| self.get(*input)).map(|input| input.shape).collect()
     }
 
-    /// What a step takes.
+    /// What a step takes; nothing where an earlier step has the same numbers.
     pub fn cost_of(&self, step: &Step) -> Cost {
-        step.op.cost(&self.shapes(step))
+        if step.repeats { Cost::default() } else { step.op.cost(&self.shapes(step)) }
     }
 
-    /// What the whole plan takes, over all sequences.
-    pub fn cost(&self) -> Cost {
-        self.steps.iter().map(|step| self.cost_of(step)).sum()
+    /// What one sequence takes.
+    pub fn cost(&self, sequence: Option<usize>) -> Cost {
+        self.steps.iter().filter(|step| step.id.sequence == sequence).map(|step| self.cost_of(step)).sum()
     }
 
     /// Learned numbers: projections and biases.

@@ -1,9 +1,57 @@
 //! Figures about a trace: how spread out attention is, how far two traces differ.
 
+use crate::ops::Cost;
 use crate::ops::{Real, View};
-use crate::plan::{HeadStep, Name, Stack, StepId};
+use crate::plan::{Attention, HeadStep, Name, Stack, StepId};
 
 use super::Trace;
+
+/// What a way of computing attention takes and gives, in figures, for one sequence.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figures {
+    /// Rows of attention weights: h · n_q.
+    pub distributions: usize,
+    /// Learned numbers that are used.
+    pub parameters: u128,
+    /// Elementary operations.
+    pub cost: Cost,
+    /// Numbers that a cached token takes: g · (d_k + d_v).
+    pub cached_per_token: u128,
+    /// Entropy in bits of every row of weights, head by head; empty where the weights are not held.
+    pub entropies: Vec<Vec<f64>>,
+}
+
+impl Figures {
+    /// The figures of one sequence of a trace.
+    pub fn of(trace: &Trace<f64>, attention: &Attention, sequence: Option<usize>) -> Self {
+        let heads = weights(trace, sequence);
+        let rows = |head: &View<'_, f64>| {
+            (0..head.nrows()).map(|r| entropy_bits(head.row(r).iter().copied())).collect()
+        };
+        let queries =
+            result(trace, sequence).and_then(|id| trace.plan().get(id)).map_or(0, |step| step.shape.0);
+        Self {
+            // A variant may run more heads than its call names (the average of one head run h times).
+            distributions: heads.len().max(attention.num_heads) * queries,
+            parameters: trace.plan().parameters(),
+            cost: trace.plan().cost(sequence),
+            cached_per_token: attention.num_kv_heads as u128 * (attention.d_k + attention.d_v) as u128,
+            entropies: heads.iter().map(rows).collect(),
+        }
+    }
+
+    /// The mean of all entropies, where there are any.
+    pub fn mean_entropy(&self) -> Option<f64> {
+        let rows: Vec<f64> = self.entropies.iter().flatten().copied().collect();
+        (!rows.is_empty()).then(|| rows.iter().sum::<f64>() / rows.len() as f64)
+    }
+}
+
+/// Whether a difference between two results is no more than another order of summing gives.
+pub fn is_rounding(difference: f64, values: &View<'_, f64>) -> bool {
+    let size = values.iter().filter(|v| v.is_finite()).fold(1.0, |most: f64, v| most.max(v.abs()));
+    difference <= 1e-12 * size
+}
 
 /// The entropy of a distribution in bits: 0 where all weight is on one key, log₂ n where it is even over n.
 ///

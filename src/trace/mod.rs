@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use nalgebra::DMatrix;
 
-pub use run::{Keep, run, run_plan};
+pub use run::{Keep, run_plan};
 
 use crate::ops::{Real, View};
 use crate::plan::{Plan, Step, StepId};

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use nalgebra::DMatrix;
 
 use super::{Trace, Value};
-use crate::fault::{Fault, Faults, Outcome};
-use crate::lesson::Problem;
+use crate::fault::{Fault, Outcome};
 use crate::ops::{Arithmetic, Op, Operation, Real, View};
-use crate::plan::{HeadStep, Inputs, Name, Plan, Step, StepId, attention};
+use crate::plan::{Inputs, Plan, Step, StepId};
 
 /// Which values a trace keeps.
 #[derive(Debug, Clone)]
@@ -18,16 +17,6 @@ pub enum Keep {
     All,
     /// Those of these steps; nothing is computed that they do not need, and what they need is dropped after use.
     Only(HashSet<StepId>),
-}
-
-/// Plans a problem and runs the plan.
-///
-/// # Errors
-/// What [`attention::plan`] and [`run_plan`] refuse.
-pub fn run<T: Real>(problem: &Problem, keep: &Keep, arithmetic: Arithmetic) -> Outcome<Trace<T>> {
-    let call = problem.call();
-    let plan = attention::plan(&call).map_err(Faults::from)?;
-    run_plan(Arc::new(plan), &call.inputs, keep, arithmetic)
 }
 
 /// Computes a plan's steps from its inputs.
@@ -41,6 +30,7 @@ pub fn run_plan<T: Real>(
     arithmetic: Arithmetic,
 ) -> Outcome<Trace<T>> {
     let mut engine = Engine::new(&plan, keep, arithmetic);
+    engine.refuse_more_than_memory_holds()?;
     let mut from = 0;
     while from < plan.steps().len() {
         let to = run_of_heads(&plan, from);
@@ -53,7 +43,7 @@ pub fn run_plan<T: Real>(
             from += 1;
         }
     }
-    let values = engine.finish();
+    let values = engine.finish()?;
     Ok(Trace { plan, values })
 }
 
@@ -61,6 +51,14 @@ pub fn run_plan<T: Real>(
 fn run_of_heads(plan: &Plan, from: usize) -> usize {
     let heads = |step: &&Step| step.id.head().is_some() && !step.inputs.is_empty();
     from + plan.steps()[from..].iter().take_while(heads).count()
+}
+
+/// How many numbers a trace keeps at most: 2 GiB of f64.
+const MOST_NUMBERS: u128 = 1 << 28;
+
+/// Whether an operation only looks at a part of its input.
+fn looks_only(op: &Op) -> bool {
+    matches!(op, Op::Columns(_) | Op::Rows(_))
 }
 
 struct Engine<'a, T: Real> {
@@ -100,8 +98,8 @@ impl<'a, T: Real> Engine<'a, T> {
         }
         // A block lives in the step it was cut from, which must last as long.
         for place in (0..steps.len()).rev() {
-            if let (Op::Columns(_) | Op::Rows(_), Some(whole)) =
-                (&steps[place].op, steps[place].inputs.first())
+            if let Some(whole) = steps[place].inputs.first()
+                && looks_only(&steps[place].op)
                 && wanted[place]
                 && let Some(whole) = plan.place(*whole)
             {
@@ -118,15 +116,28 @@ impl<'a, T: Real> Engine<'a, T> {
         Self { plan, arithmetic, wanted, kept, expire, values: (0..steps.len()).map(|_| None).collect() }
     }
 
+    /// Counts what is to be kept before anything is allocated.
+    fn refuse_more_than_memory_holds(&self) -> Outcome<()> {
+        let kept =
+            self.plan.steps().iter().zip(&self.kept).filter(|(step, kept)| **kept && !looks_only(&step.op));
+        let numbers: u128 = kept.map(|(step, _)| step.shape.0 as u128 * step.shape.1 as u128).sum();
+        if numbers <= MOST_NUMBERS {
+            return Ok(());
+        }
+        let gibibytes = |numbers: u128| numbers as f64 * size_of::<T>() as f64 / f64::from(1u32 << 30);
+        Err(Fault::new(
+            format!("this would hold {numbers} numbers at once ({:.1} GiB)", gibibytes(numbers)),
+            format!("at most {MOST_NUMBERS} are kept ({:.1} GiB)", gibibytes(MOST_NUMBERS)),
+            "choose fewer steps (--steps), heads (--heads) or variants, or larger tiles",
+        )
+        .into())
+    }
+
     /// Computes a run of head steps: heads do not read each other, so each thread takes some of them.
     fn run_heads(&mut self, run: std::ops::Range<usize>) -> Outcome<()> {
         let threads = match self.arithmetic {
             Arithmetic::Ordered => 1,
             Arithmetic::Fast { threads } => threads.max(1),
-        };
-        let inner = match self.arithmetic {
-            Arithmetic::Ordered => Arithmetic::Ordered,
-            Arithmetic::Fast { .. } => Arithmetic::Fast { threads: 1 },
         };
         let mut lanes: Vec<Vec<usize>> = vec![Vec::new(); threads];
         for place in run.clone() {
@@ -141,6 +152,8 @@ impl<'a, T: Real> Engine<'a, T> {
             }
             return Ok(());
         }
+        let busy = lanes.iter().filter(|lane| !lane.is_empty()).count();
+        let inner = Arithmetic::Fast { threads: threads / busy };
         let this = &*self;
         let done: Vec<Outcome<Lane<T>>> = std::thread::scope(|scope| {
             let started: Vec<_> =
@@ -152,8 +165,11 @@ impl<'a, T: Real> Engine<'a, T> {
         });
         for lane in done {
             for (place, value) in lane? {
-                self.settle(place, Some(value));
+                self.values[place] = Some(value);
             }
+        }
+        for place in run {
+            self.drop_expired(place);
         }
         Ok(())
     }
@@ -196,7 +212,7 @@ impl<'a, T: Real> Engine<'a, T> {
             return Ok(None);
         }
         let value = step.op.compute(&views, arithmetic);
-        refuse_overflow(step, &value)?;
+        refuse_overflow(step, &views, &value)?;
         Ok(Some(Value::Own(Arc::new(value))))
     }
 
@@ -233,13 +249,17 @@ impl<'a, T: Real> Engine<'a, T> {
     /// Puts a value in its place, and drops those that no later step and no view needs.
     fn settle(&mut self, place: usize, value: Option<Value<T>>) {
         self.values[place] = value;
+        self.drop_expired(place);
+    }
+
+    fn drop_expired(&mut self, place: usize) {
         for done in &self.expire[place] {
             self.values[*done] = None;
         }
     }
 
     /// What is kept; a block whose whole is not kept becomes a matrix of its own.
-    fn finish(mut self) -> Vec<Option<Value<T>>> {
+    fn finish(mut self) -> Outcome<Vec<Option<Value<T>>>> {
         for place in 0..self.values.len() {
             let Some(Value::Block { of, .. }) = self.values[place] else { continue };
             if self.kept[place] && !self.kept[of] {
@@ -252,28 +272,41 @@ impl<'a, T: Real> Engine<'a, T> {
                 *value = None;
             }
         }
-        self.values
+        match self.values.iter().zip(&self.kept).position(|(value, kept)| *kept && value.is_none()) {
+            None => Ok(self.values),
+            Some(place) => Err(Fault::new(
+                format!("{} was asked for and has no value", self.plan.steps()[place].id),
+                "something that it is made from was not given",
+                "give every input that the plan names",
+            )
+            .into()),
+        }
     }
 }
 
-/// Finite inputs can overflow in a product; nothing after that would mean anything.
-fn refuse_overflow<T: Real>(step: &Step, value: &DMatrix<T>) -> Outcome<()> {
-    let checked =
-        matches!(
-            step.id.name,
-            Name::Q | Name::K | Name::V | Name::Qkv | Name::QNorm | Name::KNorm | Name::Concat | Name::Output
-        ) || matches!(step.id.name, Name::Head(_, HeadStep::Scores | HeadStep::QNorm | HeadStep::KNorm));
-    // NaN rows that a lesson asked for come later than these.
-    let asked_for = matches!(step.id.name, Name::Concat | Name::Output);
-    if !checked || asked_for {
+/// Finite numbers can overflow in a sum or a product; nothing after that would mean anything.
+///
+/// What is meant to be infinite or not a number passes: hidden scores, and rows that see nothing.
+fn refuse_overflow<T: Real>(step: &Step, inputs: &[View<'_, T>], value: &DMatrix<T>) -> Outcome<()> {
+    let meant = match &step.op {
+        Op::Mask(_) | Op::Softmax(_) | Op::OnlineSoftmax(_) | Op::FinishSoftmax(_) => true,
+        Op::Batched(batched) => matches!(batched.ops.first(), Some(Op::Mask(_) | Op::Softmax(_))),
+        _ => false,
+    };
+    let odd = |cell: &T| !cell.is_finite();
+    if meant || !value.iter().any(odd) || inputs.iter().any(|input| input.iter().any(odd)) {
         return Ok(());
     }
-    let Some(at) = value.iter().position(|cell| !cell.is_finite()) else { return Ok(()) };
-    let (row, column) = (at % value.nrows().max(1), at / value.nrows().max(1));
-    Err(Fault::new(
-        format!("{}[{},{}] is too large to compute", step.id, row + 1, column + 1),
-        "the sum of products passes the largest number there is",
-        "scale the inputs or the projections down",
-    )
-    .into())
+    let at = value.iter().position(odd).unwrap_or(0);
+    let (row, column) = (at % value.nrows().max(1) + 1, at / value.nrows().max(1) + 1);
+    let (what, why) = match (&step.op, value[at].value().is_nan()) {
+        (Op::RmsNorm(_), true) => (
+            "has no value",
+            "its row is all zero and eps is 0, which makes 0/0, or its squares pass the largest number there is",
+        ),
+        (_, true) => ("has no value", "it adds up opposite infinities, or divides nothing by nothing"),
+        (_, false) => ("is too large to compute", "it passes the largest number there is"),
+    };
+    let remedy = "scale the inputs or the projections down, or give qk_norm an eps";
+    Err(Fault::new(format!("{}[{row},{column}] {what}", step.id), why, remedy).into())
 }

@@ -1,5 +1,6 @@
 //! Variants side by side: what each costs, where each looks, and how far the outputs differ.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 
 use colored::Colorize;
@@ -14,9 +15,9 @@ use crate::lesson::Labels;
 use crate::ops::{View, size};
 use crate::plan::memory::{self, Kind};
 use crate::plan::rewrites::Variant;
-use crate::plan::{Call, HeadStep, Name, Step, StepId, TileStep};
+use crate::plan::{Attention, Call, HeadStep, Name, Plan, Stack, Step, StepId, TileStep};
 use crate::trace::Trace;
-use crate::trace::measure::{self, entropy_bits};
+use crate::trace::measure::{self, Figures, entropy_bits};
 
 /// One variant with its numbers.
 pub struct Compared {
@@ -26,6 +27,8 @@ pub struct Compared {
     pub call: Call,
     /// Its numbers.
     pub trace: Trace<f64>,
+    /// What it takes and gives.
+    pub figures: Figures,
 }
 
 /// Variants of one problem.
@@ -36,60 +39,55 @@ pub struct Comparison<'a> {
     pub labels: &'a Labels,
     /// The variants, the first being what the others are measured against.
     pub sides: &'a [Compared],
+    /// The call as the lesson has it.
+    pub attention: &'a Attention,
     /// The sequence shown.
     pub sequence: Option<usize>,
     /// The look of the page.
     pub page: Page,
 }
 
-/// What a variant takes and gives, in figures.
-pub struct Figures {
-    /// Rows of attention weights: h · n_q.
-    pub distributions: usize,
-    /// Learned numbers that the variant uses.
-    pub parameters: u128,
-    /// Multiplications in products, over all sequences.
-    pub multiplications: u128,
-    /// e^x, over all sequences.
-    pub exponentials: u128,
-    /// Numbers a cached token takes: g · (d_k + d_v).
-    pub cached_per_token: u128,
-    /// Mean entropy of the rows of weights in bits, where the weights are held.
-    pub mean_entropy: Option<f64>,
-}
-
 impl Compared {
-    /// The figures of one sequence.
-    pub fn figures(&self, sequence: Option<usize>) -> Figures {
-        let attention = &self.call.attention;
-        let cost = self.trace.plan().cost();
-        let rows: Vec<f64> = self.entropies(sequence).into_iter().flatten().collect();
-        let queries = self.result(sequence).map_or(0, |(_, value)| value.nrows());
-        // A variant may run more heads than its call names (the average of one head run h times).
-        let heads = measure::weights(&self.trace, sequence).len().max(attention.num_heads);
-        Figures {
-            distributions: heads * queries,
-            parameters: self.trace.plan().parameters(),
-            multiplications: cost.multiplications,
-            exponentials: cost.exponentials,
-            cached_per_token: attention.num_kv_heads as u128 * (attention.d_k + attention.d_v) as u128,
-            mean_entropy: (!rows.is_empty()).then(|| rows.iter().sum::<f64>() / rows.len() as f64),
-        }
-    }
-
-    /// Entropy in bits of every row of weights, head by head.
-    pub fn entropies(&self, sequence: Option<usize>) -> Vec<Vec<f64>> {
-        let rows = |head: &View<'_, f64>| {
-            (0..head.nrows()).map(|r| entropy_bits(head.row(r).iter().copied())).collect::<Vec<f64>>()
-        };
-        measure::weights(&self.trace, sequence).iter().map(rows).collect()
-    }
-
     /// What the variant gives in the end.
     pub fn result(&self, sequence: Option<usize>) -> Option<(&Step, View<'_, f64>)> {
         let id = measure::result(&self.trace, sequence)?;
         Some((self.trace.plan().get(id)?, self.trace.get(id)?))
     }
+}
+
+/// Tiles of a head that are shown: the first two and the last.
+fn shows_tile(tile: usize, tiles: usize) -> bool {
+    tiles <= 4 || tile < 2 || tile + 1 == tiles
+}
+
+/// The steps of a variant that a page reads, for one sequence.
+pub fn wanted(plan: &Plan, sequence: Option<usize>) -> HashSet<StepId> {
+    let tiles = tiles(plan);
+    let mut wanted = HashSet::new();
+    let own = |step: &&Step| step.id.sequence == sequence;
+    for step in plan.steps().iter().filter(own) {
+        let shown = match step.id.name {
+            Name::Head(_, HeadStep::Weights) | Name::Stack(Stack::Weights) => true,
+            Name::Tile(_, tile, TileStep::Scores | TileStep::MaskedScores | TileStep::State) => {
+                shows_tile(tile, tiles)
+            }
+            _ => false,
+        };
+        if shown {
+            wanted.insert(step.id);
+        }
+        if shown && matches!(step.id.name, Name::Tile(_, _, TileStep::State)) {
+            wanted.extend(&step.inputs);
+        }
+    }
+    wanted.extend(plan.steps().iter().rev().find(own).map(|step| step.id));
+    wanted
+}
+
+/// How many tiles a head has.
+fn tiles(plan: &Plan) -> usize {
+    let tile = |step: &Step| if let Name::Tile(_, tile, _) = step.id.name { tile + 1 } else { 0 };
+    plan.steps().iter().map(tile).max().unwrap_or(0)
 }
 
 /// Writes the whole page.
@@ -99,12 +97,27 @@ impl Compared {
 pub fn write(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
     let page = &comparison.page;
     let names: Vec<String> = comparison.sides.iter().map(|side| side.variant.to_string()).collect();
-    let title = format!("{}: {} side by side", visible(comparison.title), names.join(", "));
+    let side_by_side = if names.len() > 1 { " side by side" } else { "" };
+    let title = format!("{}: {}{side_by_side}", visible(comparison.title), names.join(", "));
     for line in page.paragraph(&title, 0).lines() {
         writeln!(out, "{}", line.bold())?;
     }
     for side in comparison.sides {
         write!(out, "{}", page.paragraph(&format!("{}: {}.", side.variant, side.variant.meaning()), 0))?;
+    }
+    let widens = |side: &Compared| {
+        side.call.attention.num_kv_heads > comparison.attention.num_kv_heads
+            || matches!(side.variant, Variant::SingleHead | Variant::Averaged)
+    };
+    if comparison.attention.num_kv_heads < comparison.attention.num_heads
+        && comparison.sides.iter().any(widens)
+    {
+        let words = format!(
+            "This lesson has {} key/value heads for {} query heads; where a variant needs one for each, those of a group \
+             are repeated, in W_K and W_V too.",
+            comparison.attention.num_kv_heads, comparison.attention.num_heads
+        );
+        write!(out, "{}", page.paragraph(&words, 0))?;
     }
     writeln!(out)?;
     figures(comparison, out)?;
@@ -159,20 +172,25 @@ fn figures(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
     row("K", &|side| shape(side, Name::K));
     row("V", &|side| shape(side, Name::V));
     row("scores of a head", &|side| score_shape(side, sequence, &facing));
-    row("distributions", &|side| grouped(side.figures(sequence).distributions as u128));
+    row("distributions", &|side| grouped(side.figures.distributions as u128));
     row("mean entropy, bits", &|side| {
-        side.figures(sequence)
-            .mean_entropy
-            .map_or("not held".to_owned(), |bits| number(bits, comparison.page.digits))
+        side.figures.mean_entropy().map_or("not held".to_owned(), |bits| number(bits, comparison.page.digits))
     });
-    row("parameters", &|side| grouped(side.figures(sequence).parameters));
-    row("multiplications", &|side| grouped(side.figures(sequence).multiplications));
-    row("exponentials", &|side| grouped(side.figures(sequence).exponentials));
-    row("KV cache a token", &|side| grouped(side.figures(sequence).cached_per_token));
+    row("parameters", &|side| grouped(side.figures.parameters));
+    row("multiplications", &|side| grouped(side.figures.cost.multiplications));
+    row("exponentials", &|side| grouped(side.figures.cost.exponentials));
+    if comparison.page.detail == Detail::Counted {
+        row("additions", &|side| grouped(side.figures.cost.additions));
+        row("divisions", &|side| grouped(side.figures.cost.divisions));
+        row("other products", &|side| grouped(side.figures.cost.other_multiplications));
+        row("other functions", &|side| grouped(side.figures.cost.other_functions));
+    }
+    row("KV cache a token", &|side| grouped(side.figures.cached_per_token));
     row("output", &|side| side.result(sequence).map_or("–".to_owned(), |(step, _)| facing(step.shape)));
     write!(out, "{}", grid.render(&comparison.page))?;
-    let words = "Distributions are rows of attention weights, h · n_q. Multiplications are those inside products; \
-                 exponentials are the softmax's. The cache counts numbers: num_kv_heads · (d_k + d_v).";
+    let words = "Distributions are rows of attention weights, h · n_q. Multiplications are those of matrix products, \
+                 exponentials the softmax's e^x; --verbose counts the rest. The cache counts numbers: \
+                 num_kv_heads · (d_k + d_v).";
     write!(out, "{}", comparison.page.paragraph(words, 0))
 }
 
@@ -272,14 +290,14 @@ fn memory_table(comparison: &Comparison<'_>, variant: &Compared, out: &mut dyn W
             .to_owned(),
         ]);
         if let Some(step) = plan.get(id).filter(|step| !step.inputs.is_empty()) {
-            let formula = plan.formula(step, comparison.page.layout);
+            let formula = plan.formula(step, Layout::Rows);
             formulas.push_str(
                 &comparison.page.paragraph(&format!("{} · {}", formula.equation, formula.sizes), 4),
             );
         }
     }
     write!(out, "{}", grid.render(&comparison.page))?;
-    let words = "Rows lie one after the other, as PyTorch and NumPy keep them; a stride is how many numbers lie \
+    let words = "A token is a row here, and rows lie one after the other, as PyTorch and NumPy keep them; a stride is how many numbers lie \
                  between neighbours along an axis, start is where the first one lies, and “in memory” names the axes \
                  from the slowest to the fastest. Splitting into heads only swaps strides; merging them has to copy. \
                  Step by step:";
@@ -288,8 +306,16 @@ fn memory_table(comparison: &Comparison<'_>, variant: &Compared, out: &mut dyn W
 
 /// The running state after every tile.
 fn states(comparison: &Comparison<'_>, side: &Compared, out: &mut dyn Write) -> io::Result<()> {
+    let tiles = tiles(side.trace.plan());
+    if tiles > 4 {
+        let words = format!("{} · {tiles} tiles a head: the first two and the last are shown", side.variant);
+        heading(&words, &comparison.page, out)?;
+    }
     for (step, value) in side.trace.steps() {
         let Name::Tile(head, tile, within) = step.id.name else { continue };
+        if !shows_tile(tile, tiles) {
+            continue;
+        }
         if step.id.sequence != comparison.sequence
             || !matches!(within, TileStep::Scores | TileStep::MaskedScores | TileStep::State)
         {
@@ -351,7 +377,7 @@ fn outputs(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
             continue;
         };
         heading(&format!("{} − {} · difference of outputs", side.variant, first.variant), page, out)?;
-        if same_but_for_rounding(largest, &from) {
+        if measure::is_rounding(largest, &from) {
             let words = match largest {
                 0.0 => "The same numbers, to the last bit.".to_owned(),
                 _ => format!("The same numbers: the largest difference is {largest:.1e}, which is rounding."),
@@ -367,10 +393,4 @@ fn outputs(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "{}", page.paragraph(&words, 4))?;
     }
     Ok(())
-}
-
-/// Whether a difference is no more than other orders of summing give.
-fn same_but_for_rounding(largest: f64, values: &View<'_, f64>) -> bool {
-    let size = values.iter().filter(|v| v.is_finite()).fold(1.0, |most: f64, v| most.max(v.abs()));
-    largest <= 1e-12 * size
 }

@@ -27,12 +27,9 @@ pub fn write(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()>
 }
 
 fn write_side(comparison: &Comparison<'_>, side: &Compared, out: &mut dyn Write) -> io::Result<()> {
-    let figures = side.figures(comparison.sequence);
-    let entropies: Vec<Vec<_>> = side
-        .entropies(comparison.sequence)
-        .into_iter()
-        .map(|head| head.into_iter().map(figure).collect())
-        .collect();
+    let figures = &side.figures;
+    let entropies: Vec<Vec<_>> =
+        figures.entropies.iter().map(|head| head.iter().copied().map(figure).collect()).collect();
     // u128 counts of anything that fits in memory fit a u64; JSON numbers end there.
     let count = |count: u128| json!(u64::try_from(count).unwrap_or(u64::MAX));
     write!(
@@ -45,8 +42,8 @@ fn write_side(comparison: &Comparison<'_>, side: &Compared, out: &mut dyn Write)
         config(&side.call.attention),
         figures.distributions,
         count(figures.parameters),
-        count(figures.multiplications),
-        count(figures.exponentials),
+        count(figures.cost.multiplications),
+        count(figures.cost.exponentials),
         count(figures.cached_per_token),
         json!(entropies),
     )?;

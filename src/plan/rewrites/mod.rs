@@ -165,6 +165,3 @@ impl FromStr for Variant {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;
