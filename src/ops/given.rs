@@ -40,7 +40,8 @@ impl Operation for Given {
         let tokens = || list(told.rows.iter().map(String::as_str));
         let tokens_of = |count: usize| {
             let many = if count == 1 { "1 token".to_owned() } else { format!("{count} tokens") };
-            format!("{many} ({}), each a {line} of {columns} numbers.", tokens())
+            let each = if count == 1 { "" } else { "each " };
+            format!("{many}: {}; {each}a {line} of {columns} numbers.", tokens())
         };
         match told.role {
             Role::Input => tokens_of(rows),

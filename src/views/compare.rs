@@ -329,7 +329,12 @@ fn states(comparison: &Comparison<'_>, side: &Compared, out: &mut dyn Write) -> 
         let words = format!("{} · head {}, tile {} · {what}", side.variant, head.0 + 1, tile + 1);
         heading(&words, &comparison.page, out)?;
         let sheet = Sheet::new(step, value, comparison.labels, comparison.page.layout);
-        write!(out, "{}", table::grid(&sheet, step, &comparison.page).render(&comparison.page))?;
+        write!(
+            out,
+            "{}",
+            Grid { elsewhere: "; --format json has them all", ..table::grid(&sheet, step, &comparison.page) }
+                .render(&comparison.page)
+        )?;
         if within == TileStep::State
             && let Some(inputs) = side.trace.inputs(step)
         {
@@ -358,7 +363,12 @@ fn outputs(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
         let Some((step, value)) = side.result(sequence) else { continue };
         heading(&format!("{} · {}", side.variant, step.id), page, out)?;
         let sheet = Sheet::new(step, value, comparison.labels, page.layout);
-        write!(out, "{}", table::grid(&sheet, step, page).render(page))?;
+        write!(
+            out,
+            "{}",
+            Grid { elsewhere: "; --format json has them all", ..table::grid(&sheet, step, page) }
+                .render(page)
+        )?;
     }
     let Some((first, others)) = comparison.sides.split_first() else { return Ok(()) };
     let Some((_, from)) = first.result(sequence) else { return Ok(()) };
@@ -388,7 +398,12 @@ fn outputs(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
         let difference = to - from;
         let sheet = Sheet::new(step, difference.as_view(), comparison.labels, page.layout);
         let digits = digits_for(sheet.numbers(), page.digits);
-        write!(out, "{}", table::grid(&sheet, step, page).render(page))?;
+        write!(
+            out,
+            "{}",
+            Grid { elsewhere: "; --format json has them all", ..table::grid(&sheet, step, page) }
+                .render(page)
+        )?;
         let words = format!("Largest: {} at [{},{}].", number(largest, digits), row + 1, column + 1);
         write!(out, "{}", page.paragraph(&words, 4))?;
     }

@@ -1,5 +1,7 @@
 //! One table on a page: fits the width by panels of columns, or by leaving out the middle, and says which.
 
+use std::ops::Range;
+
 use comfy_table::presets::{ASCII_FULL_CONDENSED, UTF8_FULL_CONDENSED};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 
@@ -19,8 +21,10 @@ pub struct Grid {
     pub cells: Vec<Vec<String>>,
     /// Which way each column is set; columns beyond the list hold numbers, to the right.
     pub align: Vec<Side>,
-    /// Whether every column matters: a narrow page then takes as many panels as it needs and leaves none out.
+    /// Whether every row and column matters: a narrow page then takes as many panels as it needs and leaves none out.
     pub whole: bool,
+    /// Said where columns are left out: where all of them can be had; usually empty.
+    pub elsewhere: &'static str,
 }
 
 /// Which way a column is set.
@@ -37,6 +41,8 @@ pub enum Side {
 const LABEL_ROOM: usize = 32;
 /// A table that would need more panels than this loses its middle columns instead.
 const MOST_PANELS: usize = 4;
+/// Unless it has no more columns than this: a person still reads them all.
+const FEW_COLUMNS: usize = 32;
 /// A table with more rows than this loses its middle rows.
 const MOST_ROWS: usize = 48;
 /// How many rows stand before and after the gap.
@@ -47,10 +53,15 @@ impl Grid {
     ///
     /// Ends with a line break. Names come from files: control characters in them are shown, not sent.
     pub fn render(&self, page: &Page) -> String {
-        let rows = shown(self.rows.len(), MOST_ROWS, ROWS_BESIDE_GAP);
+        let most_rows = if self.whole { usize::MAX } else { MOST_ROWS };
+        let rows = shown(self.rows.len(), most_rows, ROWS_BESIDE_GAP);
         let names: Vec<String> = self.rows.iter().map(|name| self.label(name, page)).collect();
-        let heads: Vec<String> = self.columns.iter().map(|name| self.label(name, page)).collect();
         let stub = rows.kept().map(|r| width(&names[r])).chain([width(&self.corner), 1]).max().unwrap_or(1);
+        let heads: Vec<String> = self
+            .columns
+            .iter()
+            .map(|name| shorten(&self.label(name, page), page.width.saturating_sub(stub + 7).max(4)))
+            .collect();
         let widths: Vec<usize> = (0..heads.len())
             .map(|c| {
                 let at = |r: usize| self.cells.get(r).and_then(|row| row.get(c));
@@ -62,7 +73,7 @@ impl Grid {
         let room = page.width.saturating_sub(stub + 4);
         let panels = panels(&widths, room);
         let mut text = String::new();
-        if self.whole || panels.len() <= MOST_PANELS {
+        if self.whole || panels.len() <= MOST_PANELS || widths.len() <= FEW_COLUMNS {
             for panel in &panels {
                 if panels.len() > 1 {
                     let caption = match panel.len() {
@@ -85,11 +96,8 @@ impl Grid {
                 _ => shown(widths.len(), 2 * beside_gap, beside_gap),
             };
             text.push_str(&self.table(&names, &heads, &rows, &columns, page));
-            let note = format!(
-                "{} of {} columns left out (…); --format csv or npz has them all",
-                columns.left_out(),
-                widths.len()
-            );
+            let note =
+                format!("{} of {} columns left out (…){}", columns.left_out(), widths.len(), self.elsewhere);
             text.push_str(&page.paragraph(&note, 0));
         }
         if rows.left_out() > 0 {
@@ -102,13 +110,13 @@ impl Grid {
     /// Whether a cell of a table of this size can be shown at all: what certainly falls into a gap needs no text.
     pub fn may_show(row: usize, rows: usize, column: usize, columns: usize, page: &Page) -> bool {
         // A column takes at least four characters, and there are at most so many panels of them.
-        let most_columns = MOST_PANELS * page.width / 4;
+        let most_columns = (MOST_PANELS * page.width / 4).max(FEW_COLUMNS);
         let row_shown = rows <= MOST_ROWS || row < ROWS_BESIDE_GAP || row + ROWS_BESIDE_GAP >= rows;
         row_shown && (columns <= most_columns || column < page.width || column + page.width >= columns)
     }
 
     fn label(&self, name: &str, page: &Page) -> String {
-        page.letters(&shorten(&visible(name), LABEL_ROOM.min(page.width / 2)))
+        page.letters(&shorten(&page.letters(&visible(name)), LABEL_ROOM.min(page.width / 2)))
     }
 
     fn table(
@@ -171,8 +179,8 @@ impl Grid {
 
 /// Which of a run of rows or columns are shown: a head and a tail.
 struct Shown {
-    head: std::ops::Range<usize>,
-    tail: std::ops::Range<usize>,
+    head: Range<usize>,
+    tail: Range<usize>,
 }
 
 impl Shown {
@@ -192,21 +200,24 @@ fn shown(count: usize, most: usize, beside_gap: usize) -> Shown {
     Shown { head: 0..beside_gap, tail: count - beside_gap..count }
 }
 
-/// Cuts the columns into runs that fit the room; a column wider than the room has a panel to itself.
-fn panels(widths: &[usize], room: usize) -> Vec<std::ops::Range<usize>> {
-    let mut panels = Vec::new();
+/// Cuts the columns into as few runs as fit the room, of nearly equal length where those fit too; a column wider than
+/// the room has a panel to itself.
+fn panels(widths: &[usize], room: usize) -> Vec<Range<usize>> {
+    let fits =
+        |panel: &Range<usize>| widths[panel.clone()].iter().map(|width| width + 3).sum::<usize>() <= room;
+    let mut full = Vec::new();
     let mut start = 0;
-    let mut taken = 0;
-    for (column, width) in widths.iter().enumerate() {
-        if column > start && taken + width + 3 > room {
-            panels.push(start..column);
+    for column in 1..widths.len() {
+        if !fits(&(start..column + 1)) {
+            full.push(start..column);
             start = column;
-            taken = 0;
         }
-        taken += width + 3;
     }
-    panels.push(start..widths.len());
-    panels
+    full.push(start..widths.len());
+    let count = full.len();
+    let even: Vec<Range<usize>> =
+        (0..count).map(|panel| panel * widths.len() / count..(panel + 1) * widths.len() / count).collect();
+    if even.iter().all(fits) { even } else { full }
 }
 
 /// Columns that a cell takes once its colour is taken off.

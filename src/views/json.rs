@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::Scene;
 use super::page::Layout;
 use super::sheet::Sheet;
-use crate::plan::spec::{Alignment, Mask, NormScope, Positions, RopeLayout, Scale};
+use crate::plan::spec::{Alignment, FullyMaskedRows, Mask, NormScope, Positions, RopeLayout, Scale};
 use crate::plan::{Attention, Plan, Step, names};
 
 /// Writes `{"mha": 1, "title", "config", "steps": […]}`, a step a line.
@@ -15,11 +15,22 @@ use crate::plan::{Attention, Plan, Step, names};
 /// # Errors
 /// Those of the writer.
 pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut config = config(scene.attention);
+    let mut shown: Vec<usize> =
+        scene.steps.iter().filter_map(|id| id.sequence).map(|sequence| sequence + 1).collect();
+    shown.dedup();
+    if let (Some(count), Some(config)) = (scene.batch, config.as_object_mut()) {
+        config.insert("batch".to_owned(), json!(count));
+        config.insert("sequences_shown".to_owned(), json!(shown));
+    }
+    let layout = match scene.page.layout {
+        Layout::Rows => "rows",
+        Layout::Columns => "columns",
+    };
     write!(
         out,
-        "{{\"mha\": 1, \"title\": {}, \"config\": {}, \"steps\": [",
+        "{{\"mha\": 1, \"title\": {}, \"layout\": \"{layout}\", \"config\": {config}, \"steps\": [",
         json!(scene.title),
-        config(scene.attention)
     )?;
     let mut first = true;
     for (step, value) in
@@ -103,7 +114,7 @@ pub fn figure(value: f64) -> Value {
     }
 }
 
-/// The attention call, in the words of a lesson file.
+/// The attention call, with the keys of a lesson file where it has them.
 pub fn config(attention: &Attention) -> Value {
     let mut config = Map::new();
     let mut put = |key: &str, value: Value| config.insert(key.to_owned(), value);
@@ -122,8 +133,8 @@ pub fn config(attention: &Attention) -> Value {
     }
     match &attention.positions {
         Positions::None => {}
-        Positions::Alibi { slopes, .. } => {
-            put("positions", json!({"alibi": {"slopes": slopes}}));
+        Positions::Alibi { slopes, alignment } => {
+            put("positions", json!({"alibi": {"slopes": slopes, "alignment": aligned(*alignment)}}));
         }
         Positions::Rope(rope) => {
             let layout = match rope.layout {
@@ -148,17 +159,33 @@ pub fn config(attention: &Attention) -> Value {
     if let Some(sinks) = &attention.sinks {
         put("sinks", json!(sinks));
     }
+    let empty = match attention.fully_masked_rows {
+        FullyMaskedRows::Error => "error",
+        FullyMaskedRows::Zeros => "zeros",
+        FullyMaskedRows::Nan => "nan",
+        FullyMaskedRows::Uniform => "uniform",
+    };
+    put("fully_masked_rows", json!(empty));
     Value::Object(config)
 }
 
+/// A mask; of matrices only how many there are, since the steps show what they do.
 fn mask(mask: &Mask) -> Value {
     match mask {
-        Mask::Causal(Alignment::BottomRight) => json!({"causal": "bottom-right"}),
-        Mask::Causal(Alignment::TopLeft) => json!({"causal": "top-left"}),
-        Mask::Causal(Alignment::Offset(offset)) => json!({"causal": {"offset": offset}}),
-        Mask::Window { left, right, .. } => json!({"window": {"left": left, "right": right}}),
-        Mask::KeyPadding(_) => json!("key_padding"),
-        Mask::Allow(_) => json!("allow"),
-        Mask::Add(_) => json!("add"),
+        Mask::Causal(alignment) => json!({"causal": aligned(*alignment)}),
+        Mask::Window { left, right, alignment } => {
+            json!({"window": {"left": left, "right": right, "alignment": aligned(*alignment)}})
+        }
+        Mask::KeyPadding(rows) => json!({"key_padding": rows}),
+        Mask::Allow(matrices) => json!({"allow": {"matrices": matrices.len()}}),
+        Mask::Add(matrices) => json!({"add": {"matrices": matrices.len()}}),
+    }
+}
+
+fn aligned(alignment: Alignment) -> Value {
+    match alignment {
+        Alignment::BottomRight => json!("bottom-right"),
+        Alignment::TopLeft => json!("top-left"),
+        Alignment::Offset(offset) => json!({"offset": offset}),
     }
 }

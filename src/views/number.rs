@@ -18,7 +18,10 @@ pub fn number(value: f64, digits: usize) -> String {
         return format!("{value:.digits$e}");
     }
     let fixed = format!("{value:.digits$}");
-    let rounds_to_zero = fixed.bytes().all(|b| matches!(b, b'0' | b'.' | b'-'));
+    let rounds_to_zero = digits > 0 && fixed.bytes().all(|b| matches!(b, b'0' | b'.' | b'-'));
+    if fixed == "-0" {
+        return "0".to_owned();
+    }
     if rounds_to_zero { format!("{value:.0e}") } else { fixed }
 }
 

@@ -67,6 +67,7 @@ impl Sheet<'_> {
             cells,
             align: columns.iter().map(|(_, side)| *side).collect(),
             whole: true,
+            ..Grid::default()
         };
         self.text.push_str(&grid.render(self.page));
     }

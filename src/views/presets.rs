@@ -23,6 +23,7 @@ pub fn page(presets: &[&Preset], page: &Page) -> String {
         cells: cells.collect(),
         align: [[Side::Right; 5].as_slice(), &[Side::Left]].concat(),
         whole: true,
+        ..Grid::default()
     };
     grid.render(page)
 }

@@ -1,6 +1,6 @@
 //! One matrix with the names of its rows and columns, facing the way the page's layout wants it.
 
-use super::page::Layout;
+use super::page::{Layout, shorten};
 use crate::fault::visible;
 use crate::lesson::Labels;
 use crate::ops::View;
@@ -53,13 +53,22 @@ pub fn names(step: &Step, labels: &Labels) -> (Vec<String>, Vec<String>) {
 
 /// Names of a step's rows and columns as a sentence uses them: safe to show, and words set apart by quotes.
 pub fn spoken(step: &Step, labels: &Labels) -> (Vec<String>, Vec<String>) {
-    let set_apart = |name: &String| {
-        let name = visible(name);
-        let is_word = name.chars().count() > 1 && name.parse::<f64>().is_err();
-        if is_word { format!("“{name}”") } else { name }
-    };
     let (rows, columns) = names(step, labels);
-    (rows.iter().map(set_apart).collect(), columns.iter().map(set_apart).collect())
+    let spoken = |names: Vec<String>, axis: Axis| names.iter().map(|name| set_apart(name, axis)).collect();
+    (spoken(rows, step.axes.0), spoken(columns, step.axes.1))
+}
+
+/// Most columns that a name takes in a sentence.
+const ROOM: usize = 24;
+
+fn set_apart(name: &str, axis: Axis) -> String {
+    let name = shorten(&visible(name), ROOM);
+    let is_token = !matches!(axis, Axis::Features | Axis::State | Axis::One);
+    match name.parse::<f64>() {
+        Ok(_) if is_token => format!("token {name}"),
+        Err(_) if name.chars().count() > 1 => format!("“{name}”"),
+        _ => name,
+    }
 }
 
 fn axis(axis: Axis, length: usize, labels: &Labels) -> Vec<String> {

@@ -52,19 +52,12 @@ pub fn arrays(scene: &Scene<'_>, keep_batch_axis: bool) -> Vec<(String, Array)> 
 
 /// Query heads of one group read the same keys and values: only the first of them writes them.
 fn repeats_a_shared_head(scene: &Scene<'_>, id: StepId) -> bool {
-    let Name::Head(head, HeadStep::K | HeadStep::V | HeadStep::KNorm | HeadStep::KRot) = id.name else {
-        return false;
-    };
-    let same = |other: &StepId| match (id.name, other.name) {
-        (Name::Head(_, step), Name::Head(earlier, other_step)) => {
-            other.sequence == id.sequence
-                && step == other_step
-                && earlier < head
-                && scene.attention.kv_head(earlier.0) == scene.attention.kv_head(head.0)
+    match id.name {
+        Name::Head(head, HeadStep::K | HeadStep::V | HeadStep::KNorm | HeadStep::KRot) => {
+            head.0 > 0 && scene.attention.kv_head(head.0 - 1) == scene.attention.kv_head(head.0)
         }
         _ => false,
-    };
-    scene.steps.iter().any(same)
+    }
 }
 
 fn stack(scene: &Scene<'_>, ids: &[StepId], keep_batch_axis: bool) -> Option<Array> {

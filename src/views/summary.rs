@@ -15,8 +15,10 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
     table::heading(scene, out)?;
     let mut grid = Grid {
         columns: ["shape", "smallest", "mean", "largest"].map(String::from).to_vec(),
+        whole: true,
         ..Grid::default()
     };
+    let mut hidden = false;
     for (step, value) in
         scene.steps.iter().filter_map(|id| Some((scene.trace.plan().get(*id)?, scene.trace.get(*id)?)))
     {
@@ -25,6 +27,7 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
             Layout::Columns => (step.shape.1, step.shape.0),
         };
         let seen: Vec<f64> = value.iter().copied().filter(|v| v.is_finite()).collect();
+        hidden |= seen.len() < value.len();
         let digits = digits_for(&seen, scene.page.digits);
         let shown = |v: f64| if seen.is_empty() { String::new() } else { number(v, digits) };
         grid.rows.push(step.id.to_string());
@@ -35,5 +38,15 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
             shown(seen.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
         ]);
     }
-    write!(out, "\n{}", grid.render(&scene.page))
+    write!(out, "\n{}", grid.render(&scene.page))?;
+    if hidden {
+        write!(
+            out,
+            "{}",
+            scene
+                .page
+                .paragraph("Hidden scores (−∞) and what is not a number are left out of the figures.", 0)
+        )?;
+    }
+    Ok(())
 }

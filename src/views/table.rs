@@ -1,5 +1,6 @@
 //! The page: each step with its number, name, formula, table, and a line that says what happened.
 
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
 use colored::Colorize;
@@ -22,19 +23,20 @@ const INDENT: usize = 4;
 /// Those of the writer.
 pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
     heading(scene, out)?;
+    let numbers = numbers(scene);
     for id in scene.steps {
         if let Some(step) = scene.trace.plan().get(*id) {
-            write_step(scene, number_of(scene, step), step, out)?;
+            write_step(scene, numbers.get(&id.name).copied().unwrap_or(0), step, out)?;
         }
     }
     Ok(())
 }
 
-/// Where a step stands, from 1: the same number in every sequence of a batch, and whatever else is shown.
-fn number_of(scene: &Scene<'_>, step: &Step) -> usize {
-    let of_first = step.id.in_sequence(step.id.sequence.map(|_| 0));
-    let first = |other: &&Step| other.id.sequence.is_none_or(|sequence| sequence == 0);
-    1 + scene.trace.plan().steps().iter().filter(first).take_while(|other| other.id != of_first).count()
+/// Where each step stands, from 1: the same number in every sequence of a batch, and whatever else is shown.
+fn numbers(scene: &Scene<'_>) -> HashMap<Name, usize> {
+    let first = |step: &&Step| step.id.sequence.is_none_or(|sequence| sequence == 0);
+    let steps = scene.trace.plan().steps().iter().filter(first);
+    steps.enumerate().map(|(place, step)| (step.id.name, place + 1)).collect()
 }
 
 /// Title, summary and source, each where there is one.
@@ -50,12 +52,19 @@ pub fn heading(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "{}", page.paragraph(&format!("Source: {}", visible(scene.source)), 0))?;
     }
     if page.layout == Layout::Columns {
-        let words = "A token is a column here: what the lesson calls row r of a token matrix is column r, and step[r,c] \
-                     in its words counts rows first as ever.";
+        let words = "Every matrix is turned here: a token is a column, and what the lesson calls rows stands in columns. \
+                     step[r,c] in its words counts as ever: row first, a token a row.";
         write!(out, "{}", page.paragraph(words, 0))?;
     }
-    if let (Some(count), Some(shown)) = (scene.batch, scene.steps.iter().find_map(|id| id.sequence)) {
-        let words = format!("Sequence {} of {count}; --sequence N shows another.", shown + 1);
+    let shown: BTreeSet<usize> = scene.steps.iter().filter_map(|id| id.sequence).collect();
+    if let (Some(count), Some(first)) = (scene.batch, shown.first()) {
+        let words = match shown.len() {
+            1 => format!(
+                "Sequence {} of {count}; --sequence N shows another, --sequence all every one.",
+                first + 1
+            ),
+            _ => format!("All {count} sequences of the batch."),
+        };
         write!(out, "{}", page.paragraph(&words, 0))?;
     }
     Ok(())
@@ -138,6 +147,7 @@ pub fn grid(sheet: &Sheet<'_>, step: &Step, page: &Page) -> Grid {
     Grid {
         rows: sheet.rows.clone(),
         columns: sheet.columns.clone(),
+        elsewhere: "; --format csv has them all",
         cells: (0..rows)
             .map(|r| match (0..columns).any(|c| shown(r, c)) {
                 true => (0..columns).map(|c| if shown(r, c) { cell(r, c) } else { String::new() }).collect(),
