@@ -22,6 +22,7 @@ pub mod safetensors;
 mod witnesses;
 
 pub use array::{Array, Kind};
+pub(crate) use file::did_you_mean;
 
 use crate::fault::{Fault, Outcome, Place, nearest};
 

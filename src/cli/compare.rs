@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
+use super::common::counted_from_one;
 use super::output::{self, Content};
 use super::trace::Way;
 use super::{Common, Ending, lesson};
@@ -32,7 +33,7 @@ pub(super) struct CompareArgs {
     #[arg(long, value_name = "WAY", default_value = "rows")]
     layout: Way,
     /// Which sequence of a batch, counted from 1
-    #[arg(long, value_name = "B", default_value_t = 1)]
+    #[arg(long, value_name = "B", default_value_t = 1, allow_negative_numbers = true, value_parser = counted_from_one)]
     sequence: usize,
     /// Let the lesson name files outside its folder
     #[arg(long)]
@@ -66,7 +67,8 @@ pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
     let mut sides = Vec::with_capacity(args.variants.len());
     for variant in &args.variants {
         let (call, plan) = variant.apply(&call)?;
-        let trace = run_plan(Arc::new(plan), &call.inputs, &Keep::All, Arithmetic::Ordered)?;
+        let trace = run_plan(Arc::new(plan), &call.inputs, &Keep::All, Arithmetic::Ordered)
+            .map_err(|faults| faults.in_source(&lesson::source(&args.lesson)))?;
         sides.push(Side { variant: *variant, call, trace });
     }
     let comparison = Comparison {

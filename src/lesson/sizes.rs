@@ -65,6 +65,7 @@ pub(super) fn settle(file: &File, reader: &mut Reader) -> Option<(Start, Sizes)>
         Start::Projected { qkv } => from_projected(file, qkv, num_heads, num_kv_heads, reader),
     }?;
     products(file, &sizes, reader)?;
+    altogether(file, &sizes, reader)?;
     Some((start, sizes))
 }
 
@@ -389,6 +390,52 @@ fn products(file: &File, sizes: &Sizes, reader: &mut Reader) -> Option<()> {
             "d_model {d_model}, num_heads {h}, num_kv_heads {g}, d_k {d_k}, d_v {d_v}, n_q {n_q}, n_kv {n_kv}"
         );
         return reader.fault(&file.attention.spot, what, why, "take smaller sizes");
+    }
+    Some(())
+}
+
+/// The most heads that are computed, over all sequences: each has about ten steps of its own.
+const MAX_HEADS: usize = 1 << 14;
+
+/// The most numbers that all steps together may have: 2 GiB of them.
+const MAX_KEPT: u128 = 1 << 28;
+
+/// Refuses problems of many heads or sequences whose matrices are small enough one by one, but not all together.
+fn altogether(file: &File, sizes: &Sizes, reader: &mut Reader) -> Option<()> {
+    let keys = &file.attention;
+    let batch = sizes.batch.unwrap_or(1);
+    let heads = batch.saturating_mul(sizes.num_heads);
+    let per = sizes.batch.map_or(String::new(), |batch| format!("{batch} sequences of "));
+    if heads > MAX_HEADS {
+        let what = format!(
+            "{per}{} are {heads} heads to compute, more than the {MAX_HEADS} of the largest lesson",
+            counted(sizes.num_heads, "head")
+        );
+        let spot =
+            if sizes.num_heads > MAX_HEADS { keys.spot.key("num_heads") } else { file.inputs.spot.clone() };
+        let why = "each head has scores, weights and an output of its own";
+        return reader.fault(&spot, what, why, "take fewer heads or sequences");
+    }
+    // scores and weights, and what stands between them
+    let stages = 2 + [!keys.mask.is_absent(), !keys.positions.is_absent(), !keys.softcap.is_absent()]
+        .into_iter()
+        .map(u128::from)
+        .sum::<u128>();
+    let [h, n_q, n_kv, d_k, d_v, d_model] =
+        [sizes.num_heads, sizes.n_q, sizes.n_kv, sizes.d_k, sizes.d_v, sizes.d_model]
+            .map(|size| size as u128);
+    // each factor is at most a million, and products knows the pairs: far from the end of 128 bits
+    let head = n_q * n_kv * stages + (n_q + n_kv) * (2 * d_k + d_v);
+    let kept = batch as u128 * (h * head + n_q * (2 * d_model + h * (d_k + d_v)));
+    if kept > MAX_KEPT {
+        let what = format!(
+            "the steps would have {kept} numbers in all, more than the {MAX_KEPT} that are kept at once"
+        );
+        let why = format!(
+            "{per}{}, each with scores and weights of {n_q} × {n_kv}",
+            counted(sizes.num_heads, "head")
+        );
+        return reader.fault(&file.inputs.spot, what, why, "take fewer tokens, heads or sequences");
     }
     Some(())
 }

@@ -52,7 +52,8 @@ pub fn resolve(
         let add = added(attention, Head(head), n_q, n_kv);
         let mask = allowed(attention, Head(head), n_q, n_kv, sequence, add.as_deref());
         if let Some(mask) = &mask {
-            refuse_blind_rows(attention, mask)?;
+            let whose = whose(attention, per_head.then_some(head), sequence);
+            refuse_blind_rows(attention, mask, &whose)?;
         }
         // A matrix of zeros and −∞ is a mask and nothing else: no number is added.
         let add = add.filter(|add| add.iter().any(|number| number.is_finite() && *number != 0.0));
@@ -146,7 +147,25 @@ fn aligned(alignment: Alignment, n_q: usize, n_kv: usize) -> String {
     }
 }
 
-fn refuse_blind_rows(attention: &Attention, mask: &ops::Mask) -> Result<(), Fault> {
+/// Which head and sequence a row belongs to, where that makes a difference: ` of head 2`.
+fn whose(attention: &Attention, head: Option<usize>, sequence: usize) -> String {
+    let head = head.map_or(String::new(), |head| format!(" of head {}", head + 1));
+    let per_sequence =
+        attention.masks.iter().any(|mask| matches!(mask, Mask::KeyPadding(rows) if rows.len() > 1));
+    let sequence = if per_sequence { format!(" in sequence {}", sequence + 1) } else { String::new() };
+    head + &sequence
+}
+
+/// `1, 2 and 3`; of many the first ones, and how many more there are.
+fn some_of(numbers: &[String]) -> String {
+    const SHOWN: usize = 10;
+    if numbers.len() <= SHOWN + 1 {
+        return ops::list(numbers.iter().map(String::as_str));
+    }
+    format!("{} and {} more", numbers[..SHOWN].join(", "), numbers.len() - SHOWN)
+}
+
+fn refuse_blind_rows(attention: &Attention, mask: &ops::Mask, whose: &str) -> Result<(), Fault> {
     if attention.fully_masked_rows != FullyMaskedRows::Error || attention.sinks.is_some() {
         return Ok(());
     }
@@ -159,9 +178,9 @@ fn refuse_blind_rows(attention: &Attention, mask: &ops::Mask) -> Result<(), Faul
     }
     let rows = if blind.len() == 1 { "query" } else { "queries" };
     Err(Fault::new(
-        format!("{rows} {} may attend to nothing", ops::list(blind.iter().map(String::as_str))),
+        format!("{rows} {}{whose} may attend to nothing", some_of(&blind)),
         format!(
-            "{} hides every key there, and a softmax over nothing has no answer: libraries disagree",
+            "every key is hidden there ({}), and a softmax over nothing has no answer: libraries disagree",
             mask.reasons
         ),
         "let the row see a key, or set attention.fully_masked_rows to zeros, nan or uniform",

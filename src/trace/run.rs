@@ -9,7 +9,7 @@ use super::{Trace, Value};
 use crate::fault::{Fault, Faults, Outcome};
 use crate::lesson::Problem;
 use crate::ops::{Arithmetic, Op, Operation, Real, View};
-use crate::plan::{HeadStep, Inputs, Name, Plan, Step, StepId, attention};
+use crate::plan::{HeadStep, Inputs, Name, Plan, Stack, Step, StepId, TileStep, attention};
 
 /// Which values a trace keeps.
 #[derive(Debug, Clone)]
@@ -196,7 +196,7 @@ impl<'a, T: Real> Engine<'a, T> {
             return Ok(None);
         }
         let value = step.op.compute(&views, arithmetic);
-        refuse_overflow(step, &value)?;
+        refuse_overflow(step, &views, &value)?;
         Ok(Some(Value::Own(Arc::new(value))))
     }
 
@@ -256,24 +256,53 @@ impl<'a, T: Real> Engine<'a, T> {
     }
 }
 
-/// Finite inputs can overflow in a product; nothing after that would mean anything.
-fn refuse_overflow<T: Real>(step: &Step, value: &DMatrix<T>) -> Outcome<()> {
-    let checked =
-        matches!(
-            step.id.name,
-            Name::Q | Name::K | Name::V | Name::Qkv | Name::QNorm | Name::KNorm | Name::Concat | Name::Output
-        ) || matches!(step.id.name, Name::Head(_, HeadStep::Scores | HeadStep::QNorm | HeadStep::KNorm));
-    // NaN rows that a lesson asked for come later than these.
-    let asked_for = matches!(step.id.name, Name::Concat | Name::Output);
-    if !checked || asked_for {
+/// Finite inputs can overflow in a product or a sum; nothing after that would mean anything.
+fn refuse_overflow<T: Real>(step: &Step, inputs: &[View<'_, T>], value: &DMatrix<T>) -> Outcome<()> {
+    if !can_overflow(step.id.name) {
         return Ok(());
     }
-    let Some(at) = value.iter().position(|cell| !cell.is_finite()) else { return Ok(()) };
+    // A bias holds −∞ where it hides.
+    let biased = step.id.name.to_string().ends_with("biased_scores");
+    let kept = |cell: &T| cell.is_finite() || (biased && *cell < T::zero());
+    let Some(at) = value.iter().position(|cell| !kept(cell)) else { return Ok(()) };
+    // −∞ that hides a key and NaN rows that a lesson asked for are handed on.
+    if inputs.iter().any(|input| input.iter().any(|cell| !cell.is_finite())) {
+        return Ok(());
+    }
     let (row, column) = (at % value.nrows().max(1), at / value.nrows().max(1));
     Err(Fault::new(
         format!("{}[{},{}] is too large to compute", step.id, row + 1, column + 1),
-        "the sum of products passes the largest number there is",
+        "a sum on the way to it passes the largest number there is",
         "scale the inputs or the projections down",
     )
     .into())
+}
+
+/// Steps that multiply or add; others choose, move or average what is there.
+fn can_overflow(name: Name) -> bool {
+    match name {
+        Name::Q
+        | Name::K
+        | Name::V
+        | Name::Qkv
+        | Name::QNorm
+        | Name::KNorm
+        | Name::Average
+        | Name::Output => true,
+        Name::Head(_, step) => matches!(
+            step,
+            HeadStep::QNorm
+                | HeadStep::KNorm
+                | HeadStep::QRot
+                | HeadStep::KRot
+                | HeadStep::Scores
+                | HeadStep::BiasedScores
+        ),
+        Name::Tile(_, _, step) => matches!(step, TileStep::Scores | TileStep::BiasedScores),
+        Name::Stack(stack) => matches!(
+            stack,
+            Stack::QNorm | Stack::KNorm | Stack::QRot | Stack::KRot | Stack::Scores | Stack::BiasedScores
+        ),
+        _ => false,
+    }
 }
