@@ -105,8 +105,11 @@ pub(crate) fn did_you_mean(path: &Path) -> String {
             entries.take(1_000).flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect()
         })
         .unwrap_or_default();
-    let wanted = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    match nearest(&wanted, neighbours.iter().map(String::as_str)) {
+    // An ending in common makes no two names alike.
+    let wanted = stem(path);
+    let stems = neighbours.iter().map(|name| name.rsplit_once('.').map_or(name.as_str(), |(stem, _)| stem));
+    let near = nearest(&wanted, stems);
+    match near.and_then(|near| neighbours.iter().find(|name| name.starts_with(near))) {
         Some(near) => format!("did you mean {near}?"),
         None => "check the path".to_owned(),
     }

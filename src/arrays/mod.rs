@@ -79,6 +79,19 @@ pub fn read(path: &Path, name: Option<&str>) -> Outcome<Array> {
     }
 }
 
+/// The shape of one array of a file, where its headers tell; `None` in text formats, which have none.
+///
+/// # Errors
+/// Where the file, or the array in it, is missing, or damaged as far as it is read.
+pub fn shape(path: &Path, name: Option<&str>) -> Outcome<Option<Vec<usize>>> {
+    match Format::of(path)? {
+        Format::Npy => npy::shape(path).map(Some),
+        Format::Npz => npz::shape(path, name).map(Some),
+        Format::Safetensors => safetensors::shape(path, name).map(Some),
+        Format::Csv | Format::Json => Ok(None),
+    }
+}
+
 /// All arrays of a file by name, in the file's order (a format without names: one, under the file's stem).
 ///
 /// # Errors

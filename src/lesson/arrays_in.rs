@@ -214,6 +214,12 @@ fn from_file(node: &Node, reader: &mut Reader, cells: Cells) -> Option<Array> {
 
 /// Reads an array of a file that the lesson names; faults of the file are noted at the place that names it.
 pub(super) fn open(path: &Path, name: Option<&str>, spot: &Spot, reader: &mut Reader) -> Option<Array> {
+    // What the headers say is compared with the limit before any number is read.
+    match arrays::shape(path, name) {
+        Ok(Some(shape)) if !few_enough(&shape, spot, reader) => return None,
+        Ok(_) => {}
+        Err(faults) => return file_faults(faults, spot, reader),
+    }
     match arrays::read(path, name) {
         Ok(array) => few_enough(&array.shape, spot, reader).then_some(array),
         Err(faults) => file_faults(faults, spot, reader),

@@ -11,6 +11,7 @@
 mod arrays_in;
 #[cfg(test)]
 mod broken;
+mod budget;
 pub mod builtin;
 mod checkpoint;
 mod claims;
