@@ -73,12 +73,14 @@ fn nothing_is_replaced_unless_asked_for() {
     fs::create_dir(room.path().join("folder")).unwrap();
     fs::write(room.path().join("mine.txt"), "mine").unwrap();
     let before = listing(room.path());
+    let long = "x".repeat(300); // refused only when the page, already written beside its place, is moved there
     for (promise, file, first, place) in [
         ("a file that exists", "mine.txt", "the output file exists", "mine.txt"),
         ("a folder", "folder", "--output names a folder", "folder"),
         ("a folder that is not there", "nosuch/", "--output names a folder", "nosuch/"),
         ("a file in no folder", "nosuch/page.txt", "the output file cannot be written", "nosuch/page.txt"),
         ("a file in a file", "mine.txt/page.txt", "the output file cannot be written", "mine.txt/page.txt"),
+        ("a name too long", &long, "the output file cannot be written", &long),
     ] {
         for verb in [
             &["trace"][..],
