@@ -1,6 +1,7 @@
 //! What a person is told when a request cannot be met: what, where, why, and how to mend it.
 
 use std::fmt;
+use std::io;
 
 /// One thing that is wrong, said so that the person who meets it can act on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,7 +112,8 @@ impl fmt::Display for Place {
             write!(f, " ({})", visible(&self.path))?;
         }
         writeln!(f)?;
-        if let (Some((line, column)), Some(text)) = (self.line_column, &self.text) {
+        let text = self.text.as_ref().filter(|text| !text.trim().is_empty());
+        if let (Some((line, column)), Some(text)) = (self.line_column, text) {
             let number = line.to_string();
             let gutter = " ".repeat(number.len());
             // A line of a large matrix can be megabytes long: a window around the column is enough.
@@ -149,6 +151,25 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
+/// Why the system refused, in words a person uses; the same words on every system where there are some.
+pub fn reason(error: &io::Error) -> String {
+    let words = match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file or folder",
+        io::ErrorKind::PermissionDenied => "its permissions do not allow it",
+        io::ErrorKind::NotADirectory => "a part of the path is a file, not a folder",
+        io::ErrorKind::StorageFull => "no space is left on the disk",
+        io::ErrorKind::ReadOnlyFilesystem => "nothing can be written there: the disk is read-only",
+        io::ErrorKind::InvalidFilename => "the name is too long, or not one that a file can have",
+        _ => "",
+    };
+    if !words.is_empty() {
+        return words.to_owned();
+    }
+    // "… (os error 28) at path …": the number and our own temporary name help nobody.
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
 /// The known word nearest to `word`, where one is near enough to be what was meant.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
@@ -182,6 +203,14 @@ mod tests {
     #[test]
     fn control_characters_are_shown_and_never_obeyed() {
         assert_eq!(visible("a\u{1b}[2Jb\u{7}\u{202e}"), "a\\e[2Jb\\u{7}\\u{202e}");
+    }
+
+    #[test]
+    fn the_systems_refusals_are_said_in_words() {
+        let said = |kind: io::ErrorKind| reason(&io::Error::from(kind));
+        assert_eq!(said(io::ErrorKind::NotFound), "there is no such file or folder");
+        assert_eq!(said(io::ErrorKind::StorageFull), "no space is left on the disk");
+        assert!(!reason(&io::Error::from_raw_os_error(5)).contains("os error"));
     }
 
     #[test]

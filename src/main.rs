@@ -5,9 +5,13 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use mha::cli::{Cli, Ending};
+use mha::fault::visible;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
     colored::control::set_override(cli.common().colour());
     match cli.run() {
         Ok(Ending::Done) => ExitCode::SUCCESS,
@@ -18,4 +22,16 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Help goes to standard output as it is; what was typed wrongly is repeated with its control characters shown.
+fn usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    for line in error.render().to_string().lines() {
+        let _ = writeln!(std::io::stderr(), "{}", visible(line));
+    }
+    ExitCode::from(2)
 }

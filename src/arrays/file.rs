@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::fault::{Fault, Outcome, Place, nearest};
+use crate::fault::{Fault, Outcome, Place, nearest, reason};
 
 /// A regular file and its length in bytes.
 pub(super) struct Opened {
@@ -60,7 +60,7 @@ pub(super) fn failed_read(error: &io::Error) -> Fault {
     if error.kind() == io::ErrorKind::UnexpectedEof {
         Fault::new("the file ends too early", "it was cut short on its way, or is still being written", AGAIN)
     } else {
-        Fault::new(format!("the file cannot be read: {error}"), "", AGAIN)
+        Fault::new("the file cannot be read", reason(error), AGAIN)
     }
 }
 
@@ -89,12 +89,13 @@ fn unreadable(path: &Path, error: &io::Error) -> Fault {
         io::ErrorKind::PermissionDenied => {
             Fault::new("the file may not be read", "its permissions do not allow it", "allow reading it")
         }
-        _ => Fault::new(format!("the file cannot be read: {error}"), "", "check the path"),
+        _ => Fault::new("the file cannot be read", reason(error), "check the path"),
     };
     fault.at(place(path))
 }
 
-fn did_you_mean(path: &Path) -> String {
+/// What to try instead of a file that is not there: the name beside it that is most like it.
+pub(crate) fn did_you_mean(path: &Path) -> String {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -104,10 +105,13 @@ fn did_you_mean(path: &Path) -> String {
             entries.take(1_000).flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect()
         })
         .unwrap_or_default();
-    let wanted = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    match nearest(&wanted, neighbours.iter().map(String::as_str)) {
+    // An ending in common makes no two names alike.
+    let wanted = stem(path);
+    let stems = neighbours.iter().map(|name| name.rsplit_once('.').map_or(name.as_str(), |(stem, _)| stem));
+    let near = nearest(&wanted, stems);
+    match near.and_then(|near| neighbours.iter().find(|name| name.starts_with(near))) {
         Some(near) => format!("did you mean {near}?"),
-        None => "check the path; relative paths start from the current folder".to_owned(),
+        None => "check the path".to_owned(),
     }
 }
 

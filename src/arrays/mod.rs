@@ -22,6 +22,7 @@ pub mod safetensors;
 mod witnesses;
 
 pub use array::{Array, Kind};
+pub(crate) use file::did_you_mean;
 
 use crate::fault::{Fault, Outcome, Place, nearest};
 
@@ -75,6 +76,19 @@ pub fn read(path: &Path, name: Option<&str>) -> Outcome<Array> {
             let index = choose(&names, name, file::place(path))?;
             Ok(arrays.swap_remove(index).1)
         }
+    }
+}
+
+/// The shape of one array of a file, where its headers tell; `None` in text formats, which have none.
+///
+/// # Errors
+/// Where the file, or the array in it, is missing, or damaged as far as it is read.
+pub fn shape(path: &Path, name: Option<&str>) -> Outcome<Option<Vec<usize>>> {
+    match Format::of(path)? {
+        Format::Npy => npy::shape(path).map(Some),
+        Format::Npz => npz::shape(path, name).map(Some),
+        Format::Safetensors => safetensors::shape(path, name).map(Some),
+        Format::Csv | Format::Json => Ok(None),
     }
 }
 

@@ -41,6 +41,14 @@ pub(super) fn read(path: &Path, name: Option<&str>) -> Outcome<Array> {
     archive.array(chosen)
 }
 
+pub(super) fn shape(path: &Path, name: Option<&str>) -> Outcome<Vec<usize>> {
+    let mut archive = Archive::open(path)?;
+    let names: Vec<&str> = archive.entries.iter().map(|(_, name)| name.as_str()).collect();
+    let chosen = choose(&names, name, file::place(path))?;
+    let place = archive.place(chosen);
+    Ok(npy::Header::read(archive.entry(chosen)?, &place)?.shape)
+}
+
 pub(super) fn read_all(path: &Path) -> Outcome<Vec<(String, Array)>> {
     let mut archive = Archive::open(path)?;
     let shapes: Vec<Vec<usize>> = archive.list()?.into_iter().map(|(_, shape)| shape).collect();

@@ -21,6 +21,13 @@ pub(super) fn read(path: &Path, name: Option<&str>) -> Outcome<Array> {
     checkpoint.array(chosen)
 }
 
+pub(super) fn shape(path: &Path, name: Option<&str>) -> Outcome<Vec<usize>> {
+    let checkpoint = Checkpoint::open(path)?;
+    let names: Vec<&str> = checkpoint.tensors.iter().map(|(name, _)| name.as_str()).collect();
+    let chosen = choose(&names, name, file::place(path))?;
+    Ok(checkpoint.tensors[chosen].1.shape.clone())
+}
+
 pub(super) fn read_all(path: &Path) -> Outcome<Vec<(String, Array)>> {
     let mut checkpoint = Checkpoint::open(path)?;
     let shapes: Vec<Vec<usize>> = checkpoint.tensors.iter().map(|(_, info)| info.shape.clone()).collect();

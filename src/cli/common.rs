@@ -19,13 +19,13 @@ pub struct Common {
     #[arg(long, requires = "output")]
     pub force: bool,
     /// Digits after the decimal point
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(0..=17))]
+    #[arg(long, value_name = "N", default_value_t = 4, allow_negative_numbers = true, value_parser = clap::value_parser!(u8).range(0..=17))]
     pub precision: u8,
     /// When to use colour (NO_COLOR and TERM=dumb are heeded)
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: When,
     /// Columns to fit the page into [default: the terminal's width, 80 elsewhere]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..=10_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(20..=10_000))]
     pub width: Option<u16>,
     /// Draw with ASCII characters only
     #[arg(long)]
@@ -59,6 +59,14 @@ pub enum Lang {
     En,
     /// Simplified Chinese
     Zh,
+}
+
+/// A number from 1, as heads and sequences are counted.
+pub(super) fn counted_from_one(text: &str) -> Result<usize, String> {
+    match text.trim().parse::<usize>() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("a whole number from 1 is needed".to_owned()),
+    }
 }
 
 /// Columns of a page that is not shown on a terminal.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
+use super::common::counted_from_one;
 use super::output::{self, Content};
 use super::trace::Way;
 use super::{Common, Ending, lesson};
@@ -33,7 +34,7 @@ pub(super) struct CompareArgs {
     #[arg(long, value_name = "WAY", default_value = "rows")]
     layout: Way,
     /// Which sequence of a batch, counted from 1
-    #[arg(long, value_name = "B", default_value_t = 1)]
+    #[arg(long, value_name = "B", default_value_t = 1, allow_negative_numbers = true, value_parser = counted_from_one)]
     sequence: usize,
     /// Let the lesson name files outside its folder
     #[arg(long)]
@@ -72,7 +73,7 @@ pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
             CompareFormat::Json => Keep::All,
         };
         let trace = run_plan(Arc::new(plan), &call.inputs, &keep, Arithmetic::Ordered)
-            .map_err(|faults| faults.in_source(&args.lesson))?;
+            .map_err(|faults| faults.in_source(&lesson::source(&args.lesson)))?;
         let figures = Figures::of(&trace, &call.attention, sequence);
         sides.push(Compared { variant: *variant, call, trace, figures });
     }

@@ -9,6 +9,18 @@ use crate::lesson::{self, Language, Options, Problem, builtin};
 /// What `mha trace` and `mha compare` show when no lesson is named.
 pub(super) const DEFAULT: &str = "two-heads";
 
+/// What the argument is called in help pages and in faults.
+const LESSON: &str = "LESSON";
+
+/// The file that a lesson's name stands for, as faults call it.
+pub(super) fn source(name: &str) -> String {
+    match builtin::find(name) {
+        Some(lesson) => format!("{}.yaml", lesson.name),
+        None if name == "-" => "standard input".to_owned(),
+        None => name.to_owned(),
+    }
+}
+
 /// Loads a lesson.
 ///
 /// # Errors
@@ -16,9 +28,13 @@ pub(super) const DEFAULT: &str = "two-heads";
 pub(super) fn load(name: &str, common: &Common, allow_outside: bool) -> Outcome<Problem> {
     let options = Options { language: language(common), allow_outside };
     if let Some(lesson) = builtin::find(name) {
-        return lesson::parse(lesson.text, &format!("{}.yaml", lesson.name), Path::new("."), &options);
+        return lesson::parse(lesson.text, &source(name), Path::new("."), &options);
     }
     let path = Path::new(name);
+    if name.is_empty() {
+        let (why, remedy) = ("a lesson is a name or a file", "`mha lessons` lists the names");
+        return Err(Fault::new("the lesson's name is empty", why, remedy).in_source(LESSON).into());
+    }
     let is_a_word = !name.contains(['/', '\\', '.']) && name != "-";
     if is_a_word && !path.exists() {
         let names = || builtin::all().iter().map(|lesson| lesson.name);
@@ -34,6 +50,7 @@ pub(super) fn load(name: &str, common: &Common, allow_outside: bool) -> Outcome<
             format!("the lessons are {}", list.join(", ")),
             remedy,
         )
+        .in_source(LESSON)
         .into());
     }
     lesson::load(path, &options)

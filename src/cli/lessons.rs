@@ -8,7 +8,7 @@ use colored::Colorize;
 
 use super::output::{self, Content};
 use super::{Common, Ending, lesson};
-use crate::fault::{Fault, Faults, Outcome, visible};
+use crate::fault::{Fault, Faults, Outcome, reason, visible};
 use crate::lesson::{Problem, builtin, validate};
 use crate::ops::{Arithmetic, Layout};
 use crate::plan::attention;
@@ -119,7 +119,8 @@ fn show(name: &str, common: &Common) -> Outcome<Ending> {
             lesson::load(name, common, true)?;
             std::fs::read_to_string(Path::new(name))
                 .map_err(|error| {
-                    Fault::new("the lesson cannot be read", error.to_string(), "").in_source(name)
+                    Fault::new("the lesson cannot be read", reason(&error), "copy it, and try with the copy")
+                        .in_source(name)
                 })?
                 .lines()
                 .map(|line| visible(line) + "\n")
@@ -137,34 +138,37 @@ fn validate_all(args: &ValidateArgs, common: &Common) -> Outcome<Ending> {
     };
     let mut report = String::new();
     let mut broken: Vec<Fault> = Vec::new();
-    let mut untrue = false;
+    let mut false_ones: Vec<Fault> = Vec::new();
     for name in &all {
         match lesson::load(name, common, args.allow_outside).and_then(|problem| judge(&problem, name)) {
             Ok((problem, faults)) if faults.is_empty() => {
                 report.push_str(&format!("{} {}: {}\n", "✓".green(), visible(name), counted(&problem)));
             }
             Ok((_, faults)) => {
-                untrue = true;
-                report.push_str(&format!("{} {}\n{}", "✗".red(), visible(name), Faults(faults)));
+                let faults = Faults(faults);
+                report.push_str(&format!("{} {}\n{faults}", "✗".red(), visible(name)));
+                false_ones.extend(faults.0);
             }
             Err(faults) => broken.extend(faults.0),
         }
     }
+    // A lesson that cannot be computed ends the request; what is untrue about the others is not lost.
+    if !broken.is_empty() {
+        broken.extend(false_ones);
+        return Err(Faults(broken));
+    }
     let page = common.page(Layout::Rows);
     output::write(common, Content::Text, |out| write!(out, "{}", page.letters(&report)))?;
-    match broken.is_empty() {
-        false => Err(Faults(broken)),
-        true if untrue => Ok(Ending::AnswerIsNo),
-        true => Ok(Ending::Done),
-    }
+    Ok(if false_ones.is_empty() { Ending::Done } else { Ending::AnswerIsNo })
 }
 
 /// Computes a lesson and finds what is untrue about it.
 fn judge(problem: &Problem, name: &str) -> Outcome<(Problem, Vec<Fault>)> {
-    let call = problem.call();
-    let plan = attention::plan(&call).map_err(|fault| Faults::from(fault.in_source(name)))?;
-    let trace = run_plan(Arc::new(plan), &call.inputs, &Keep::All, Arithmetic::Ordered)?;
-    Ok((problem.clone(), validate::check(problem, &trace, name)))
+    let (call, source) = (problem.call(), lesson::source(name));
+    let plan = attention::plan(&call).map_err(|fault| Faults::from(fault.in_source(&source)))?;
+    let trace = run_plan(Arc::new(plan), &call.inputs, &Keep::All, Arithmetic::Ordered)
+        .map_err(|faults| faults.in_source(&source))?;
+    Ok((problem.clone(), validate::check(problem, &trace, &source)))
 }
 
 fn counted(problem: &Problem) -> String {

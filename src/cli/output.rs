@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Cursor, IsTerminal, Seek, Write};
 use std::path::Path;
 
 use super::Common;
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Fault, Outcome, reason};
 
 /// What a view writes to.
 pub(super) trait Sink: Write + Seek {}
@@ -44,21 +44,19 @@ pub(super) fn write(
 }
 
 fn to_stdout(content: Content, body: impl FnOnce(&mut dyn Sink) -> io::Result<()>) -> Outcome<()> {
+    let mut out = Forward { inner: BufWriter::with_capacity(1 << 16, io::stdout().lock()), closed: false };
     let written = match content {
         // Formats that seek are made in memory; text goes out as it comes.
         Content::Bytes => {
             let mut bytes = Cursor::new(Vec::new());
-            body(&mut bytes).and_then(|()| io::stdout().lock().write_all(bytes.get_ref()))
+            body(&mut bytes).and_then(|()| out.write_all(bytes.get_ref()))
         }
-        Content::Text => {
-            let mut out = Forward(BufWriter::with_capacity(1 << 16, io::stdout().lock()));
-            body(&mut out).and_then(|()| out.flush())
-        }
+        Content::Text => body(&mut out),
     };
-    match written {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Fault::new(
+    match written.and_then(|()| out.flush()) {
+        Err(error) if !out.closed => Err(Fault::new(
             "standard output cannot be written to",
-            error.to_string(),
+            reason(&error),
             "see whether the disk behind it is full",
         )
         .into()),
@@ -66,16 +64,28 @@ fn to_stdout(content: Content, body: impl FnOnce(&mut dyn Sink) -> io::Result<()
     }
 }
 
-/// A writer that cannot go back.
-struct Forward<W>(W);
+/// A writer that cannot go back, and knows whether its reader has gone: the libraries that write formats wrap errors.
+struct Forward<W> {
+    inner: W,
+    closed: bool,
+}
+
+impl<W> Forward<W> {
+    fn note<T>(&mut self, outcome: io::Result<T>) -> io::Result<T> {
+        self.closed |= outcome.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
+        outcome
+    }
+}
 
 impl<W: Write> Write for Forward<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
+        let written = self.inner.write(bytes);
+        self.note(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        let flushed = self.inner.flush();
+        self.note(flushed)
     }
 }
 
@@ -87,10 +97,16 @@ impl<W> Seek for Forward<W> {
 
 fn to_file(path: &Path, force: bool, body: impl FnOnce(&mut dyn Sink) -> io::Result<()>) -> Outcome<()> {
     let shown = path.display().to_string();
-    if path.is_dir() {
+    let a_folder = path.is_dir() || shown.ends_with(std::path::is_separator);
+    if a_folder {
         return Err(Fault::new("--output names a folder", "a page is one file", "name a file inside it")
             .in_source(shown)
             .into());
+    }
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        let why = "a page is written beside its place and then moved there, which would replace the device";
+        let remedy = "leave --output away, and send standard output there with >";
+        return Err(Fault::new("--output names a pipe or a device", why, remedy).in_source(shown).into());
     }
     let exists = || {
         Fault::new(
@@ -104,7 +120,7 @@ fn to_file(path: &Path, force: bool, body: impl FnOnce(&mut dyn Sink) -> io::Res
         if error.kind() == io::ErrorKind::AlreadyExists {
             return exists();
         }
-        Fault::new("the output file cannot be written", error.to_string(), "name a place you may write to")
+        Fault::new("the output file cannot be written", reason(&error), "name a place you may write to")
             .in_source(shown.clone())
     };
     if !force && fs::symlink_metadata(path).is_ok() {
@@ -115,24 +131,23 @@ fn to_file(path: &Path, force: bool, body: impl FnOnce(&mut dyn Sink) -> io::Res
         _ => Path::new("."),
     };
     // Beside its place, so that moving it there is one step; removed by itself if anything fails before.
-    let mut file = tempfile::Builder::new().prefix(".mha-").tempfile_in(folder).map_err(failed)?;
+    let mut file = beside().tempfile_in(folder).map_err(failed)?;
     let mut out = BufWriter::new(file.as_file_mut());
     body(&mut out).and_then(|()| out.flush()).map_err(failed)?;
     drop(out);
-    share(file.as_file()).map_err(failed)?;
     let moved = if force { file.persist(path) } else { file.persist_noclobber(path) };
     moved.map_err(|error| failed(error.error))?;
     Ok(())
 }
 
-/// A temporary file is private; what a person asked for has the permissions of any other file of theirs.
-#[cfg(unix)]
-fn share(file: &fs::File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn share(_: &fs::File) -> io::Result<()> {
-    Ok(())
+/// A temporary file is private unless told otherwise; what a person asked for is as open as their other files.
+fn beside() -> tempfile::Builder<'static, 'static> {
+    let mut beside = tempfile::Builder::new();
+    beside.prefix(".mha-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        beside.permissions(fs::Permissions::from_mode(0o666)); // less what the umask takes
+    }
+    beside
 }

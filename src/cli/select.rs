@@ -38,6 +38,10 @@ impl Selection<'_> {
         };
         let ids: Vec<StepId> = plan.steps().iter().map(|step| step.id).filter(|id| here(*id)).collect();
         for pattern in &patterns {
+            if pattern.text.is_empty() {
+                let (why, remedy) = ("steps are named one after the other", "write --steps q,k,head.2.*");
+                return Err(Fault::new("a step's name is empty", why, remedy).in_source("--steps").into());
+            }
             if !ids.iter().any(|id| pattern.matches(*id)) {
                 return Err(nothing_matches(&pattern.text, &ids));
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
+use super::common::counted_from_one;
 use super::output::{self, Content};
 use super::select::Selection;
 use super::{Common, Ending, lesson};
@@ -33,7 +34,7 @@ pub(super) struct TraceArgs {
     #[arg(long, value_name = "GLOBS", value_delimiter = ',')]
     steps: Vec<String>,
     /// Show these heads only, counted from 1 (1,3)
-    #[arg(long, value_name = "N", value_delimiter = ',')]
+    #[arg(long, value_name = "N", value_delimiter = ',', allow_negative_numbers = true, value_parser = counted_from_one)]
     heads: Vec<usize>,
     /// One line a step instead of its table
     #[arg(long, conflicts_with = "format")]
@@ -45,7 +46,7 @@ pub(super) struct TraceArgs {
     #[arg(long, value_name = "WAY", default_value = "rows")]
     layout: Way,
     /// Which sequence of a batch, counted from 1, or `all` [default: 1; all for npz]
-    #[arg(long, value_name = "B")]
+    #[arg(long, value_name = "B", allow_negative_numbers = true)]
     sequence: Option<Which>,
     /// Let the lesson name files outside its folder
     #[arg(long)]
@@ -101,19 +102,19 @@ impl std::str::FromStr for Which {
         match text.parse::<usize>() {
             _ if text == "all" => Ok(Self::All),
             Ok(number) if number > 0 => Ok(Self::One(number - 1)),
-            _ => Err("a number from 1, or all".to_owned()),
+            _ => Err("sequences count from 1, and all means every one".to_owned()),
         }
     }
 }
 
 pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
     let problem = lesson::load(&args.lesson, &args.common, args.allow_outside)?;
-    let call = problem.call();
-    let plan = Arc::new(attention::plan(&call).map_err(|fault| Faults::from(fault.in_source(&args.lesson)))?);
+    let (call, source) = (problem.call(), lesson::source(&args.lesson));
+    let plan = Arc::new(attention::plan(&call).map_err(|fault| Faults::from(fault.in_source(&source)))?);
     let steps = choose(args, &problem, &plan)?;
     let keep = keep(&plan, &steps, &problem);
     let trace = run_plan(plan, &call.inputs, &keep, Arithmetic::Ordered)
-        .map_err(|faults| faults.in_source(&args.lesson))?;
+        .map_err(|faults| faults.in_source(&source))?;
     write(args, &problem, &trace, &steps)?;
     Ok(Ending::Done)
 }

@@ -8,7 +8,7 @@ use super::literal::{Cells, literal};
 use super::random::{Stream, normals};
 use super::reader::{Node, Reader, Spot, describe, near};
 use crate::arrays::{self, Array, Kind};
-use crate::fault::{Fault, Faults};
+use crate::fault::{Fault, Faults, reason};
 
 /// The most numbers that a matrix may have: 2²², or 2048 × 2048.
 pub(super) const MAX_CELLS: usize = 1 << 22;
@@ -99,7 +99,7 @@ fn random(node: &Node, reader: &mut Reader) -> Option<Random> {
     });
     let std = section.given("std", reader, |node, reader| match node.number(reader)? {
         std if std >= 0.0 => Some(std),
-        _ => node.refuse(reader, "a number that is not negative", ""),
+        _ => node.refuse(reader, "a number that is not negative", "write std: 1, or leave it out"),
     });
     let shape = section.given("shape", reader, |node, reader| {
         let items = node.items(reader, "a list of sizes", "write shape: [rows, columns]")?;
@@ -214,6 +214,12 @@ fn from_file(node: &Node, reader: &mut Reader, cells: Cells) -> Option<Array> {
 
 /// Reads an array of a file that the lesson names; faults of the file are noted at the place that names it.
 pub(super) fn open(path: &Path, name: Option<&str>, spot: &Spot, reader: &mut Reader) -> Option<Array> {
+    // What the headers say is compared with the limit before any number is read.
+    match arrays::shape(path, name) {
+        Ok(Some(shape)) if !few_enough(&shape, spot, reader) => return None,
+        Ok(_) => {}
+        Err(faults) => return file_faults(faults, spot, reader),
+    }
     match arrays::read(path, name) {
         Ok(array) => few_enough(&array.shape, spot, reader).then_some(array),
         Err(faults) => file_faults(faults, spot, reader),
@@ -258,8 +264,8 @@ pub(super) fn file_path(section: &super::reader::Section, reader: &mut Reader) -
             return reader.fault(
                 &node.spot,
                 what,
-                error.to_string(),
-                "paths are relative to the lesson's folder",
+                reason(&error),
+                format!("{} (paths start from the lesson's folder)", arrays::did_you_mean(&path)),
             );
         }
     };
@@ -277,14 +283,14 @@ pub(super) fn file_path(section: &super::reader::Section, reader: &mut Reader) -
 pub(super) fn plain_text(node: &Node, reader: &mut Reader) -> Option<String> {
     match node.value {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
-        _ => node.refuse(reader, "a name", ""),
+        _ => node.refuse(reader, "a name", "write a name, in quotes if need be"),
     }
 }
 
 fn flag(node: &Node, reader: &mut Reader) -> Option<bool> {
     match node.value {
         Value::Bool(flag) => Some(*flag),
-        _ => node.refuse(reader, "true or false", ""),
+        _ => node.refuse(reader, "true or false", "write true or false"),
     }
 }
 
@@ -317,7 +323,12 @@ fn slice_rows(array: Array, from: usize, to: usize, spot: &Spot, reader: &mut Re
 /// Numbers from a file are held to the same rules as typed ones.
 fn check_cells(array: &Array, cells: Cells, spot: &Spot, reader: &mut Reader) -> Option<()> {
     if array.data.is_empty() {
-        return reader.fault(spot, format!("{spot} holds no numbers ({})", sizes(&array.shape)), "", "");
+        return reader.fault(
+            spot,
+            format!("{spot} holds no numbers ({})", sizes(&array.shape)),
+            "",
+            "save an array with numbers in it",
+        );
     }
     let Some(index) = array.data.iter().position(|number| !cells.allows(*number)) else { return Some(()) };
     let count = array.data.iter().filter(|number| !cells.allows(**number)).count();

@@ -205,7 +205,7 @@ fn attention_keys() {
         ],
     );
     case(&attention("scale: 0"), &["1:13 attention.scale is 0, so every score would be 0"]);
-    case(&attention("scale: .inf"), &["1:13 attention.scale is .inf, but it needs a number"]);
+    case(&attention("scale: .inf"), &["1:13 attention.scale is .inf, but it needs a finite number"]);
     case(&attention("softcap: -1"), &["1:13 attention.softcap is -1, but it must be more than 0"]);
     case(&attention("mask: casual"), &["1:13 attention.mask is \"casual\", but it needs a mask"]);
     case(

@@ -44,7 +44,7 @@ impl Shelf<'_> {
         let array = arrays_in::open(self.path, Some(name), self.spot, reader)?;
         if array.data.iter().any(|number| !number.is_finite()) {
             let what = format!("{}: {name} holds numbers that are not finite", self.spot);
-            return reader.fault(self.spot, what, Cells::Finite.why(), "");
+            return reader.fault(self.spot, what, Cells::Finite.why(), "save the checkpoint again");
         }
         Some(array)
     }

@@ -28,7 +28,7 @@ fn claim(node: &Node, reader: &mut Reader) -> Option<Claim> {
     let (row, column) = (index("row", reader), index("column", reader));
     let tolerance = section.given("tolerance", reader, |node, reader| match node.number(reader)? {
         tolerance if tolerance >= 0.0 => Some(tolerance),
-        _ => node.refuse(reader, "a number that is not negative", ""),
+        _ => node.refuse(reader, "a number that is not negative", "write tolerance: 1.0e-3, or leave it out"),
     });
     let one_row = !row.is_absent();
     let one_column = !column.is_absent();
@@ -70,7 +70,10 @@ fn numbers(node: &Node, one_row: bool, one_column: bool, reader: &mut Reader) ->
             Cells::Any,
         ) {
             Some(array) => array,
-            None => return node.refuse(reader, "a number, a list or rows of numbers", ""),
+            None => {
+                let remedy = "write 0.5, [0.5, 0.5] or [[1, 0], [0, 1]]";
+                return node.refuse(reader, "a number, a list or rows of numbers", remedy);
+            }
         }
     };
     let Array { shape, data, .. } = array;
@@ -90,7 +93,12 @@ fn numbers(node: &Node, one_row: bool, one_column: bool, reader: &mut Reader) ->
         (false, false) => "a number, a list or rows of numbers",
     };
     let found = super::arrays_in::sizes(&shape);
-    reader.fault(&node.spot, format!("{} is {found}, but it needs {what}", node.spot), "", "")
+    reader.fault(
+        &node.spot,
+        format!("{} is {found}, but it needs {what}", node.spot),
+        "",
+        "claim a cell, a row, a column or all",
+    )
 }
 
 /// Gives each claim its place in the text and, where it has none, its tolerance: half a unit of the last digit of the

@@ -81,8 +81,8 @@ pub(super) fn read(value: &Value, reader: &mut Reader) -> Option<File> {
         return reader.fault(
             &root.spot,
             "the lesson is empty",
-            "",
-            "`mha lessons new` writes one to start from",
+            "it needs attention: and inputs: at least",
+            "`mha lessons show two-heads` prints one to start from",
         );
     }
     let file = root.section(

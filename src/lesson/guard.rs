@@ -26,7 +26,7 @@ const DOUBLED_TOLD: usize = 20;
 /// Everything about the text that is refused before its meaning is looked at.
 ///
 /// # Errors
-/// Text too long, hidden line breaks, broken YAML, nesting deeper than 32, anchors, aliases, tags, a second document, and keys
+/// Text too long, hidden line breaks, control characters, broken YAML, nesting deeper than 32, anchors, aliases, tags, a second document, and keys
 /// that are doubled or are not words (all of those at once).
 pub(super) fn check(text: &str, source: &str) -> Result<(), Vec<Fault>> {
     let place = |at: LineColumn| Place {
@@ -60,6 +60,20 @@ pub(super) fn check(text: &str, source: &str) -> Result<(), Vec<Fault>> {
                 format!("the lesson holds a hidden line break (U+{})", code.to_uppercase()),
                 "YAML readers disagree on whether a line ends there",
                 format!("remove it, or write \\u{code} in a text in double quotes"),
+            )
+            .at(place(line_column_of(text, index))),
+        ]);
+    }
+    // Said here, because neither reader says where it is.
+    if let Some((index, c)) =
+        text.char_indices().find(|(_, c)| c.is_control() && !matches!(c, '\t' | '\n' | '\r'))
+    {
+        let code = format!("{:04X}", c as u32);
+        return Err(vec![
+            Fault::new(
+                format!("the lesson holds a control character (U+{code})"),
+                "a terminal could obey it, and YAML does not allow it",
+                format!("remove it, or write \\u{} in a text in double quotes", code.to_lowercase()),
             )
             .at(place(line_column_of(text, index))),
         ]);
@@ -155,7 +169,7 @@ impl<'t> Watch<'t> {
             // Not only for the message: to serde_yaml, what follows a | without indentation is no longer text.
             let what = format!("the lesson is {kind}, but it needs keys with values");
             return Err((
-                Fault::new(what, "", "write attention: and inputs:, as `mha lessons new` does"),
+                Fault::new(what, "", "write attention: and inputs:, as `mha lessons show two-heads` does"),
                 at,
             ));
         }
@@ -243,7 +257,8 @@ fn not_yaml(error: &ScanError) -> Found {
     (fault, line_column(error.marker()))
 }
 
-fn line_column_of(text: &str, byte: usize) -> LineColumn {
+/// Line and column of a byte, both from 1.
+pub(super) fn line_column_of(text: &str, byte: usize) -> LineColumn {
     let before = &text[..byte];
     let start = before.rfind('\n').map_or(0, |index| index + 1);
     (before.matches('\n').count() + 1, before[start..].chars().count() + 1)

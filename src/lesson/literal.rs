@@ -90,7 +90,9 @@ pub(super) fn literal(node: &Node, reader: &mut Reader, cells: Cells) -> Option<
     if !node.value.is_sequence() {
         let needs =
             if cells == Cells::Flags { "a list of true and false" } else { "a list of numbers or of rows" };
-        return node.refuse(reader, needs, "");
+        let example =
+            if cells == Cells::Flags { "write [true, false]" } else { "write its rows: [[1, 0], [0, 1]]" };
+        return node.refuse(reader, needs, example);
     }
     let shape = outline(node.value);
     if shape.contains(&0) {
@@ -98,7 +100,7 @@ pub(super) fn literal(node: &Node, reader: &mut Reader, cells: Cells) -> Option<
             &node.spot,
             format!("{} holds no numbers", node.spot),
             "one of its lists is empty",
-            "",
+            "put a number into every row",
         );
     }
     if shape.len() > 3 {
@@ -116,7 +118,7 @@ pub(super) fn literal(node: &Node, reader: &mut Reader, cells: Cells) -> Option<
     let (data, wrong) = (filling.data, filling.wrong);
     if wrong > FAULTS_SHOWN {
         let what = format!("{} has {} more faults like these", node.spot, wrong - FAULTS_SHOWN);
-        return reader.fault(&node.spot, what, "", "");
+        return reader.fault(&node.spot, what, "", "mend the first ones, and look again");
     }
     if wrong > 0 {
         return None;
@@ -183,7 +185,8 @@ impl Filling<'_, '_> {
             "{outer} {number} of {list} has {}, but the first has {expected}",
             counted(length, inner)
         );
-        self.note(what, "all rows have the same length", "");
+        let remedy = format!("give it {}, or change the others", counted(expected, inner));
+        self.note(what, "all rows have the same length", &remedy);
     }
 
     fn bad_cell(&mut self, value: &Value) {
@@ -196,7 +199,8 @@ impl Filling<'_, '_> {
             }
             _ => "",
         };
-        self.note(what, why, self.cells.remedy());
+        let quoted = matches!(value, Value::String(text) if text.parse::<f64>().is_ok_and(f64::is_finite));
+        self.note(what, why, if quoted { "remove the quotes" } else { self.cells.remedy() });
     }
 
     fn spot(&self) -> Spot {

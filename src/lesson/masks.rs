@@ -47,7 +47,7 @@ fn one(node: &Node, reader: &mut Reader) -> Option<TypedMask> {
     if !node.value.is_mapping() {
         let near = node.value.as_str().and_then(|typed| near(typed, ["causal"]));
         let near = near.map_or(String::new(), |near| format!("did you mean {near}? "));
-        return node.refuse(reader, "a mask", &format!("{near}A mask is {FORMS}"));
+        return node.refuse(reader, "a mask", format!("{near}A mask is {FORMS}"));
     }
     let section = node.section(&["causal", "window", "key_padding", "allow", "add"], reader)?;
     let keys: Vec<&str> = section.keys().collect();
@@ -86,9 +86,9 @@ pub(super) fn signed(node: &Node, reader: &mut Reader) -> Option<i64> {
         Some(number) if (-FAR..=FAR).contains(&number) => i64::try_from(number).ok(),
         Some(number) => {
             let what = format!("{} is {number}, but it must be between {} and {FAR}", node.spot, -FAR);
-            reader.fault(&node.spot, what, "", "")
+            reader.fault(&node.spot, what, "", "an offset of a few tokens is enough")
         }
-        None => node.refuse(reader, "a whole number", ""),
+        None => node.refuse(reader, "a whole number", node.how_to_write(2)),
     }
 }
 

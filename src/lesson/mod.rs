@@ -11,6 +11,7 @@
 mod arrays_in;
 #[cfg(test)]
 mod broken;
+mod budget;
 pub mod builtin;
 mod checkpoint;
 mod claims;
@@ -40,7 +41,8 @@ use std::sync::Arc;
 
 use nalgebra::DMatrix;
 
-use crate::fault::{Fault, Faults, Outcome, nearest};
+use crate::arrays;
+use crate::fault::{Fault, Faults, Outcome, Place, reason};
 use crate::plan::{Attention, StepId};
 
 pub use story::{Piece, pieces};
@@ -74,24 +76,39 @@ pub fn load(path: &Path, options: &Options) -> Outcome<Problem> {
         return parse(&text, "standard input", Path::new("."), options);
     }
     let source = path.display().to_string();
-    let text = match File::open(path) {
-        Ok(_) if path.is_dir() => {
-            let fault = Fault::new(format!("{source} is a folder"), "", "name a lesson file in it");
-            return Err(Faults::from(fault.in_source(source)));
-        }
-        Ok(file) => text_of(file, &source)?,
-        Err(error) => return Err(Faults::from(cannot_open(&source, &error))),
-    };
+    let file = open(path).map_err(|fault| fault.in_source(source.clone()))?;
+    let text = text_of(file, &source)?;
     parse(&text, &source, path.parent().unwrap_or(Path::new(".")), options)
 }
 
-fn cannot_open(source: &str, error: &std::io::Error) -> Fault {
+fn open(path: &Path) -> Result<File, Fault> {
+    let found = std::fs::metadata(path).map_err(|error| cannot_open(path, &error))?;
+    if found.is_dir() {
+        let why = "a lesson is one file";
+        return Err(Fault::new(format!("{} is a folder", path.display()), why, "name a lesson file in it"));
+    }
+    // A pipe that nobody writes to would keep us waiting for ever; what the shell hands over is open already.
+    let handed_over =
+        path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd") || path == "/dev/stdin";
+    if !found.is_file() && !handed_over {
+        let what = format!("{} is a pipe or a device, not a file", path.display());
+        return Err(Fault::new(
+            what,
+            "reading it could wait for ever",
+            "name a file, or - for standard input",
+        ));
+    }
+    File::open(path).map_err(|error| cannot_open(path, &error))
+}
+
+fn cannot_open(path: &Path, error: &std::io::Error) -> Fault {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let names = builtin::all().iter().map(|lesson| lesson.name);
-    let remedy = match nearest(source, names) {
+    let remedy = match reader::near(&stem, names) {
         Some(near) => format!("did you mean the built-in lesson {near}?"),
-        None => "`mha lessons` lists the built-in ones".into(),
+        None => arrays::did_you_mean(path),
     };
-    Fault::new(format!("{source} cannot be opened"), error.to_string(), remedy).in_source(source)
+    Fault::new(format!("{} cannot be opened", path.display()), reason(error), remedy)
 }
 
 /// The text of a file, as far as it may be long.
@@ -99,7 +116,8 @@ fn text_of(file: impl Read, source: &str) -> Outcome<String> {
     let mut bytes = Vec::new();
     let limit = guard::MAX_BYTES as u64 + 1;
     if let Err(error) = file.take(limit).read_to_end(&mut bytes) {
-        let fault = Fault::new(format!("{source} cannot be read"), error.to_string(), "");
+        let fault =
+            Fault::new(format!("{source} cannot be read"), reason(&error), "copy it, and try with the copy");
         return Err(Faults::from(fault.in_source(source)));
     }
     if bytes.len() > guard::MAX_BYTES {
@@ -115,8 +133,10 @@ fn text_of(file: impl Read, source: &str) -> Outcome<String> {
             [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "it seems to be UTF-16".to_owned(),
             _ => format!("byte {} is not UTF-8", error.utf8_error().valid_up_to() + 1),
         };
-        let fault = Fault::new(format!("{source} is not a text in UTF-8"), why, "save it as UTF-8");
-        Faults::from(fault.in_source(source))
+        let before = String::from_utf8_lossy(&bytes[..error.utf8_error().valid_up_to()]);
+        let line_column = Some(guard::line_column_of(&before, before.len()));
+        let place = Place { source: source.to_owned(), line_column, ..Place::default() };
+        Fault::new(format!("{source} is not a text in UTF-8"), why, "save it as UTF-8").at(place).into()
     })
 }
 
@@ -143,21 +163,19 @@ pub fn parse(text: &str, source: &str, folder: &Path, options: &Options) -> Outc
     let value = guard::value(&text, source).map_err(Faults::from)?;
     let mut reader = reader::Reader::new(folder, options);
     let problem = file::read(&value, &mut reader).and_then(|file| rules::apply(file, &mut reader));
+    let problem =
+        problem.filter(|problem| reader.is_content() && rules::can_be_planned(problem, &mut reader));
     match problem {
-        Some(mut problem) if reader.is_content() => {
+        Some(mut problem) => {
             if !problem.claims.is_empty() {
                 claims::pin(&text, &mut problem.claims);
             }
+            problem.text = text.into();
             Ok(problem)
         }
         _ => {
             let (faults, untold) = reader.into_faults();
-            let mut faults = places::locate(&text, source, faults);
-            if untold > 0 {
-                let what = format!("{} more like these", reader::counted(untold, "fault"));
-                faults.push(Fault::new(what, "", "mend the first ones, and look again").in_source(source));
-            }
-            Err(Faults(faults))
+            Err(Faults(places::told(&text, source, faults, untold)))
         }
     }
 }
@@ -186,6 +204,8 @@ pub struct Problem {
     pub claims: Vec<Claim>,
     /// Questions whose answers are computed.
     pub quiz: Vec<Question>,
+    /// What the lesson was read from, so that a line of it can be shown.
+    pub text: Arc<str>,
 }
 
 /// Names of the tokens.

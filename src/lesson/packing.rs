@@ -103,7 +103,12 @@ pub(super) fn turned(array: Array, layout: Layout, spot: &Spot, reader: &mut Rea
         (_, 2) => Some(array),
         _ => {
             let what = format!("{spot} is {}, but a packed projection is a matrix", sizes(&array.shape));
-            reader.fault(spot, what, "", "")
+            reader.fault(
+                spot,
+                what,
+                "its rows or columns are those of W_Q, W_K and W_V",
+                "name another array of the file",
+            )
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 
-use super::reader::{Spot, clipped};
+use super::reader::{Spot, clipped, counted};
 use crate::fault::{Fault, Place};
 
 /// A longer line is not shown beside its fault.
@@ -93,9 +93,19 @@ pub(super) fn walk(text: &str, mut visit: impl FnMut(Met)) {
     }
 }
 
+/// The faults that are told, each at its place, and how many are not told.
+pub(super) fn told(text: &str, source: &str, faults: Vec<(Fault, Spot)>, untold: usize) -> Vec<Fault> {
+    let mut told = locate(text, source, faults);
+    if untold > 0 {
+        let what = format!("{} more like these", counted(untold, "fault"));
+        told.push(Fault::new(what, "", "mend the first ones, and look again").in_source(source));
+    }
+    told
+}
+
 /// Gives faults their line and column; one whose value is not in the text (a missing key) gets that of the
 /// section it is missing from.
-pub(super) fn locate(text: &str, source: &str, faults: Vec<(Fault, Spot)>) -> Vec<Fault> {
+fn locate(text: &str, source: &str, faults: Vec<(Fault, Spot)>) -> Vec<Fault> {
     let mut wanted: HashSet<Spot> = HashSet::new();
     for (_, spot) in &faults {
         let mut next = Some(spot.clone());

@@ -129,7 +129,7 @@ fn read_rope(node: &Node, reader: &mut Reader) -> Option<TypedRope> {
 fn places(section: &Section, start: &str, positions: &str, reader: &mut Reader) -> Option<Places> {
     let from = section.given(start, reader, Node::number);
     let listed = section.given(positions, reader, |node, reader| match node.value {
-        Value::String(_) => node.refuse(reader, "a list of positions", ""),
+        Value::String(_) => node.refuse(reader, "a list of positions", "write [0, 1, 2]"),
         _ => arrays_in::read(node, reader, Cells::Finite),
     });
     match (from, listed) {
@@ -174,8 +174,8 @@ fn settle_rope(rope: &TypedRope, sizes: &Sizes, reader: &mut Reader) -> Option<R
         return reader.fault(
             &spot,
             format!("{spot} is {dims}, but a head has only d_k = {d_k} columns"),
-            "",
-            "",
+            "the columns that rotate are the head's own",
+            format!("write dims: {}, or leave it out for all columns", d_k - d_k % 2),
         );
     }
     let mut listed = |places: &Places, count: usize, what: &str| match places {

@@ -117,7 +117,7 @@ impl<T> Given<T> {
 }
 
 /// So many faults are told; the rest of a hopeless file is only counted.
-const FAULTS_TOLD: usize = 100;
+pub(super) const FAULTS_TOLD: usize = 100;
 
 /// Reads a lesson, and keeps what is wrong with it until everything has been looked at.
 #[derive(Debug)]
@@ -174,7 +174,7 @@ pub(super) struct Node<'a> {
 
 impl<'a> Node<'a> {
     /// What it holds instead of what it should, noted.
-    pub(super) fn refuse<T>(&self, reader: &mut Reader, needs: &str, remedy: &str) -> Option<T> {
+    pub(super) fn refuse<T>(&self, reader: &mut Reader, needs: &str, remedy: impl Into<String>) -> Option<T> {
         let what = format!("{} is {}, but it needs {needs}", self.spot, describe(self.value));
         reader.fault(&self.spot, what, "", remedy)
     }
@@ -182,7 +182,7 @@ impl<'a> Node<'a> {
     /// A section with keys; keys that are not among the known ones are noted.
     pub(super) fn section(&self, known: &'static [&'static str], reader: &mut Reader) -> Option<Section<'a>> {
         let Value::Mapping(entries) = self.value else {
-            return self.refuse(reader, "keys with values", &format!("its keys are {}", known.join(", ")));
+            return self.refuse(reader, "keys with values", format!("its keys are {}", known.join(", ")));
         };
         for key in entries.keys() {
             let shown = key.as_str().map_or_else(|| describe(key), str::to_owned);
@@ -211,11 +211,12 @@ impl<'a> Node<'a> {
     pub(super) fn whole(&self, reader: &mut Reader, from: usize, to: usize) -> Option<usize> {
         match whole_number(self.value) {
             Some(number) if (from as i128..=to as i128).contains(&number) => usize::try_from(number).ok(),
-            Some(number) => {
-                let what = format!("{} is {number}, but it must be between {from} and {to}", self.spot);
-                reader.fault(&self.spot, what, "", "")
+            Some(_) => {
+                let typed = describe(self.value);
+                let what = format!("{} is {typed}, but it must be between {from} and {to}", self.spot);
+                reader.fault(&self.spot, what, "", format!("write a number from {from} to {to}"))
             }
-            None => self.refuse(reader, "a whole number", ""),
+            None => self.refuse(reader, "a whole number", self.how_to_write(from)),
         }
     }
 
@@ -223,7 +224,18 @@ impl<'a> Node<'a> {
     pub(super) fn number(&self, reader: &mut Reader) -> Option<f64> {
         match self.value.as_f64() {
             Some(number) if number.is_finite() => Some(number),
-            _ => self.refuse(reader, "a number", ""),
+            Some(_) => self.refuse(reader, "a finite number", "write a finite number"),
+            None => self.refuse(reader, "a number", self.how_to_write(0.5)),
+        }
+    }
+
+    /// What to try where a number should stand, with an example.
+    pub(super) fn how_to_write(&self, example: impl fmt::Display) -> String {
+        match self.value {
+            Value::String(text) if text.trim().parse::<f64>().is_ok_and(f64::is_finite) => {
+                "remove the quotes".to_owned()
+            }
+            _ => format!("write it in digits, for example {example}"),
         }
     }
 
@@ -236,7 +248,15 @@ impl<'a> Node<'a> {
         let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
         let near = typed.and_then(|typed| near(typed, words.iter().copied()));
         let what = format!("{} is {}, but it must be {}", self.spot, describe(self.value), or_list(&words));
-        reader.fault(&self.spot, what, "", near.map_or(String::new(), |near| format!("did you mean {near}?")))
+        reader.fault(
+            &self.spot,
+            what,
+            "",
+            near.map_or_else(
+                || format!("write one of {}", words.join(", ")),
+                |near| format!("did you mean {near}?"),
+            ),
+        )
     }
 
     /// A text in the reader's language: a string, or one a language.
@@ -358,7 +378,7 @@ pub(super) fn whole_number(value: &Value) -> Option<i128> {
     if let Some(number) = number.as_i64() {
         return Some(i128::from(number));
     }
-    number.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < 1e18).map(|number| number as i128)
+    number.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < 1e38).map(|number| number as i128)
 }
 
 /// A value in words, short enough for a sentence.

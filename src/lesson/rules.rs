@@ -16,8 +16,9 @@ use super::random::Stream;
 use super::reader::{Given, Reader, Spot, counted};
 use super::sizes::{self, Sequences, Sizes, Start};
 use super::{Labels, Problem};
+use crate::fault::Fault;
 use crate::plan::spec::{FullyMaskedRows, Positions, Scale};
-use crate::plan::{Attention, Name, StepId};
+use crate::plan::{Attention, Name, StepId, attention};
 
 /// Matrices under the names of their steps.
 pub(super) type Matrices = BTreeMap<StepId, Arc<DMatrix<f64>>>;
@@ -42,7 +43,7 @@ pub(super) fn apply(file: File, reader: &mut Reader) -> Option<Problem> {
         }
     }
     let labels = labels(&file, &start, &sizes, reader);
-    let attention = attention(&file, &sizes, reader);
+    let attention = call(&file, &sizes, reader);
     Some(Problem {
         title: file.title.or(String::new())?,
         summary: file.summary.or(String::new())?,
@@ -54,7 +55,18 @@ pub(super) fn apply(file: File, reader: &mut Reader) -> Option<Problem> {
         story: file.story.or(Vec::new())?,
         claims: file.claims.or(Vec::new())?,
         quiz: file.quiz.or(Vec::new())?,
+        text: "".into(),
     })
+}
+
+/// Whether the steps of a problem can be laid out; if not, that is noted. What is left to go wrong there is a query
+/// that may attend to nothing, which only all masks together tell.
+pub(super) fn can_be_planned(problem: &Problem, reader: &mut Reader) -> bool {
+    let Err(Fault { what, why, remedy, .. }) = attention::plan(&problem.call()) else { return true };
+    let section = Spot::root().key("attention");
+    let spot = if problem.attention.masks.is_empty() { section } else { section.key("mask") };
+    reader.fault::<()>(&spot, what, why, remedy);
+    false
 }
 
 /// Files an input's sequences under its name.
@@ -67,7 +79,7 @@ fn put(inputs: &mut Matrices, name: Name, sequences: &Sequences) {
 }
 
 /// The attention call; what was left out takes its default.
-fn attention(file: &File, sizes: &Sizes, reader: &mut Reader) -> Option<Attention> {
+fn call(file: &File, sizes: &Sizes, reader: &mut Reader) -> Option<Attention> {
     let keys = &file.attention;
     let masks = match &keys.mask {
         Given::Absent => Some(Vec::new()),

@@ -1,6 +1,7 @@
 //! The sizes of a problem: what the lesson gives, what its inputs imply, and whether the two agree.
 
-use super::arrays_in::{Draw, MAX_CELLS, Source, Typed, sizes};
+use super::arrays_in::{Draw, Source, Typed, sizes};
+use super::budget;
 use super::file::File;
 use super::random::Stream;
 use super::reader::{Given, Reader, Spot, counted};
@@ -64,7 +65,7 @@ pub(super) fn settle(file: &File, reader: &mut Reader) -> Option<(Start, Sizes)>
         }
         Start::Projected { qkv } => from_projected(file, qkv, num_heads, num_kv_heads, reader),
     }?;
-    products(file, &sizes, reader)?;
+    budget::keep(file, &sizes, reader)?;
     Some((start, sizes))
 }
 
@@ -353,44 +354,6 @@ fn from_projected(
         n_kv: k.rows,
         batch: q.batch,
     })
-}
-
-/// Refuses sizes whose matrices would be too large, before any of them is made.
-fn products(file: &File, sizes: &Sizes, reader: &mut Reader) -> Option<()> {
-    let Sizes { d_model, d_kv_model, num_heads: h, num_kv_heads: g, d_k, d_v, n_q, n_kv, .. } = *sizes;
-    let (queries, keys, values) = ((h, d_k), (g, d_k), (g, d_v));
-    let mut matrices = vec![
-        ("Q", "n_q × num_heads · d_k", n_q, queries),
-        ("K", "n_kv × num_kv_heads · d_k", n_kv, keys),
-        ("V", "n_kv × num_kv_heads · d_v", n_kv, values),
-        ("the concatenation", "n_q × num_heads · d_v", n_q, (h, d_v)),
-        ("the matrix of scores", "n_q × n_kv", n_q, (1, n_kv)),
-    ];
-    if file.inputs.x.good().is_some() {
-        matrices.extend([
-            ("W_Q", "d_model × num_heads · d_k", d_model, queries),
-            ("W_K", "d_kv_model × num_kv_heads · d_k", d_kv_model, keys),
-            ("W_V", "d_kv_model × num_kv_heads · d_v", d_kv_model, values),
-        ]);
-    }
-    if file.projections.w[3].good().is_some_and(|w_o| w_o.source != Source::None) {
-        matrices.push(("W_O", "d_model × num_heads · d_v", d_model, (h, d_v)));
-    }
-    for (name, shape, rows, (heads, width)) in matrices {
-        let cells = heads.checked_mul(width).and_then(|columns| columns.checked_mul(rows));
-        if cells.is_some_and(|cells| cells <= MAX_CELLS) {
-            continue;
-        }
-        let count = cells.map_or("too many".into(), |cells| cells.to_string());
-        let what = format!(
-            "{name} ({shape}) would have {count} numbers, more than the {MAX_CELLS} of the largest matrix"
-        );
-        let why = format!(
-            "d_model {d_model}, num_heads {h}, num_kv_heads {g}, d_k {d_k}, d_v {d_v}, n_q {n_q}, n_kv {n_kv}"
-        );
-        return reader.fault(&file.attention.spot, what, why, "take smaller sizes");
-    }
-    Some(())
 }
 
 #[cfg(test)]

@@ -109,7 +109,7 @@ fn step_remedy(typed: &str) -> String {
 /// Reads the name of a step.
 pub(super) fn step(node: &Node, reader: &mut Reader) -> Option<StepId> {
     let Value::String(typed) = node.value else {
-        return node.refuse(reader, "the name of a step", &step_remedy(""));
+        return node.refuse(reader, "the name of a step", step_remedy(""));
     };
     match typed.parse() {
         Ok(id) => Some(id),

@@ -1,30 +1,29 @@
 //! Whether a lesson is true: every step it speaks of is there, and every claim is what comes out.
 
-use crate::fault::{Fault, Place};
+use crate::fault::Fault;
 use crate::ops::View;
 use crate::plan::StepId;
 use crate::trace::Trace;
 
-use super::{Answer, Claim, Piece, Problem, pieces};
+use super::reader::{FAULTS_TOLD, Spot};
+use super::{Answer, Claim, Piece, Problem, pieces, places};
 
 /// What is wrong with a lesson's story, claims and quiz, given its numbers; `source` is the file's name.
 ///
 /// Where the lesson is a batch, a step without a sequence means that of sequence 1.
 pub fn check(problem: &Problem, trace: &Trace<f64>, source: &str) -> Vec<Fault> {
-    let mut faults = Vec::new();
+    let mut found: Vec<(Fault, Spot)> = Vec::new();
     let value = |id: StepId| trace.get(id).or_else(|| trace.get(id.in_sequence(problem.batch.map(|_| 0))));
-    let place =
-        |line_column, path: String| Place { source: source.to_owned(), line_column, path, text: None };
+    let item = |list: &str, index: usize, key: &str| Spot::root().key(list).item(index).key(key);
     for (index, saying) in problem.story.iter().enumerate() {
-        let path = format!("story[{}]", index + 1);
         if value(saying.at).is_none() {
-            faults.push(no_step(saying.at).at(place(None, format!("{path}.at"))));
+            found.push((no_step(saying.at), item("story", index, "at")));
         }
         for piece in pieces(&saying.say) {
             if let Piece::Cell(id, row, column) = piece
                 && let Some(fault) = no_cell(id, row, column, value(id))
             {
-                faults.push(fault.at(place(None, format!("{path}.say"))));
+                found.push((fault, item("story", index, "say")));
             }
         }
     }
@@ -32,15 +31,17 @@ pub fn check(problem: &Problem, trace: &Trace<f64>, source: &str) -> Vec<Fault> 
         if let Answer::Cell(id, row, column) = question.answer
             && let Some(fault) = no_cell(id, row, column, value(id))
         {
-            faults.push(fault.at(place(None, format!("quiz[{}].cell", index + 1))));
+            found.push((fault, item("quiz", index, "cell")));
         }
     }
     for (index, claim) in problem.claims.iter().enumerate() {
         if let Some(fault) = untrue(claim, value(claim.step)) {
-            faults.push(fault.at(place(claim.place, format!("claims[{}]", index + 1))));
+            found.push((fault, item("claims", index, "equals")));
         }
     }
-    faults
+    let untold = found.len().saturating_sub(FAULTS_TOLD);
+    found.truncate(FAULTS_TOLD);
+    places::told(&problem.text, source, found, untold)
 }
 
 fn no_step(id: StepId) -> Fault {

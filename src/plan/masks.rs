@@ -52,8 +52,8 @@ pub fn resolve(
         let add = added(attention, Head(head), n_q, n_kv);
         let mask = allowed(attention, Head(head), n_q, n_kv, sequence.unwrap_or(0), add.as_deref());
         if let Some(mask) = &mask {
-            let whose = (per_head.then_some(head), sequence.filter(|_| differs_by_sequence(attention)));
-            refuse_blind_rows(attention, mask, whose)?;
+            let whose = whose(per_head.then_some(head), sequence.filter(|_| differs_by_sequence(attention)));
+            refuse_blind_rows(attention, mask, &whose)?;
         }
         // −∞ is the mask's matter; a matrix of zeros and −∞ is a mask and nothing else: no number is added.
         let add = add
@@ -154,11 +154,23 @@ fn aligned(alignment: Alignment, n_q: usize, n_kv: usize) -> String {
     }
 }
 
-fn refuse_blind_rows(
-    attention: &Attention,
-    mask: &ops::Mask,
-    (head, sequence): (Option<usize>, Option<usize>),
-) -> Result<(), Fault> {
+/// Which head and sequence a row belongs to, where that makes a difference: ` of head 2`.
+fn whose(head: Option<usize>, sequence: Option<usize>) -> String {
+    let head = head.map_or(String::new(), |head| format!(" of head {}", head + 1));
+    let sequence = sequence.map_or(String::new(), |sequence| format!(" in sequence {}", sequence + 1));
+    head + &sequence
+}
+
+/// `1, 2 and 3`; of many the first ones, and how many more there are.
+fn some_of(numbers: &[String]) -> String {
+    const SHOWN: usize = 10;
+    if numbers.len() <= SHOWN + 1 {
+        return ops::list(numbers.iter().map(String::as_str));
+    }
+    format!("{} and {} more", numbers[..SHOWN].join(", "), numbers.len() - SHOWN)
+}
+
+fn refuse_blind_rows(attention: &Attention, mask: &ops::Mask, whose: &str) -> Result<(), Fault> {
     if attention.fully_masked_rows != FullyMaskedRows::Error || attention.sinks.is_some() {
         return Ok(());
     }
@@ -170,17 +182,10 @@ fn refuse_blind_rows(
         return Ok(());
     }
     let rows = if blind.len() == 1 { "query" } else { "queries" };
-    let place =
-        |what: &str, at: Option<usize>| at.map(|at| format!(" in {what} {}", at + 1)).unwrap_or_default();
     Err(Fault::new(
+        format!("{rows} {}{whose} may attend to nothing", some_of(&blind)),
         format!(
-            "{rows} {} may attend to nothing{}{}",
-            ops::list(blind.iter().map(String::as_str)),
-            place("head", head),
-            place("sequence", sequence)
-        ),
-        format!(
-            "{} hides every key there, and a softmax over nothing has no answer: libraries disagree",
+            "every key is hidden there ({}), and a softmax over nothing has no answer: libraries disagree",
             mask.reasons
         ),
         "let the row see a key, or set attention.fully_masked_rows to zeros, nan or uniform",

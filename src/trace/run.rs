@@ -302,11 +302,16 @@ fn refuse_overflow<T: Real>(step: &Step, inputs: &[View<'_, T>], value: &DMatrix
     let (what, why) = match (&step.op, value[at].value().is_nan()) {
         (Op::RmsNorm(_), true) => (
             "has no value",
-            "its row is all zero and eps is 0, which makes 0/0, or its squares pass the largest number there is",
+            "its row is all zero and eps is 0, which makes 0/0, or the squares of its row pass the largest number there is",
         ),
         (_, true) => ("has no value", "it adds up opposite infinities, or divides nothing by nothing"),
-        (_, false) => ("is too large to compute", "it passes the largest number there is"),
+        (_, false) => {
+            ("is too large to compute", "a sum on the way to it passes the largest number there is")
+        }
     };
-    let remedy = "scale the inputs or the projections down, or give qk_norm an eps";
+    let remedy = match &step.op {
+        Op::RmsNorm(_) => "give qk_norm an eps above 0, or scale the inputs down",
+        _ => "scale the inputs or the projections down",
+    };
     Err(Fault::new(format!("{}[{row},{column}] {what}", step.id), why, remedy).into())
 }

@@ -62,10 +62,10 @@ impl Variant {
     /// The call has no such variant (heads that do not divide, sinks of several heads in a single one, …).
     pub fn apply(self, call: &Call) -> Outcome<(Call, Plan)> {
         let outcome = match self {
-            Self::SingleHead => planned(heads::single(call)?),
+            Self::SingleHead => heads::single(call).and_then(planned),
             Self::MultiHead => planned(heads::expanded(call)),
-            Self::Gqa(groups) => planned(heads::pooled(call, groups)?),
-            Self::Mqa => planned(heads::pooled(call, 1)?),
+            Self::Gqa(groups) => heads::pooled(call, groups).and_then(planned),
+            Self::Mqa => heads::pooled(call, 1).and_then(planned),
             Self::Averaged => averaged::rewrite(call),
             Self::NoOutputProjection => planned(without_output_projection(call)),
             Self::NoScale => planned(with(call, |call| call.attention.scale = Scale::Given(1.0))),

@@ -1,0 +1,95 @@
+//! What a lesson may ask to compute: sizes are multiplied out, with checks, before anything is allocated.
+
+use super::arrays_in::{MAX_CELLS, Source};
+use super::file::File;
+use super::reader::{Reader, counted};
+use super::sizes::Sizes;
+
+/// Refuses problems too large to compute, matrix by matrix and all together.
+pub(super) fn keep(file: &File, sizes: &Sizes, reader: &mut Reader) -> Option<()> {
+    one_by_one(file, sizes, reader)?;
+    altogether(file, sizes, reader)
+}
+
+/// Refuses sizes whose matrices would be too large, before any of them is made.
+fn one_by_one(file: &File, sizes: &Sizes, reader: &mut Reader) -> Option<()> {
+    let Sizes { d_model, d_kv_model, num_heads: h, num_kv_heads: g, d_k, d_v, n_q, n_kv, .. } = *sizes;
+    let (queries, keys, values) = ((h, d_k), (g, d_k), (g, d_v));
+    let mut matrices = vec![
+        ("Q", "n_q × num_heads · d_k", n_q, queries),
+        ("K", "n_kv × num_kv_heads · d_k", n_kv, keys),
+        ("V", "n_kv × num_kv_heads · d_v", n_kv, values),
+        ("the concatenation", "n_q × num_heads · d_v", n_q, (h, d_v)),
+        ("the matrix of scores", "n_q × n_kv", n_q, (1, n_kv)),
+    ];
+    if file.inputs.x.good().is_some() {
+        matrices.extend([
+            ("W_Q", "d_model × num_heads · d_k", d_model, queries),
+            ("W_K", "d_kv_model × num_kv_heads · d_k", d_kv_model, keys),
+            ("W_V", "d_kv_model × num_kv_heads · d_v", d_kv_model, values),
+        ]);
+    }
+    if file.projections.w[3].good().is_some_and(|w_o| w_o.source != Source::None) {
+        matrices.push(("W_O", "d_model × num_heads · d_v", d_model, (h, d_v)));
+    }
+    for (name, shape, rows, (heads, width)) in matrices {
+        let cells = heads.checked_mul(width).and_then(|columns| columns.checked_mul(rows));
+        if cells.is_some_and(|cells| cells <= MAX_CELLS) {
+            continue;
+        }
+        let count = cells.map_or("too many".into(), |cells| cells.to_string());
+        let what = format!(
+            "{name} ({shape}) would have {count} numbers, more than the {MAX_CELLS} of the largest matrix"
+        );
+        let why = format!(
+            "d_model {d_model}, num_heads {h}, num_kv_heads {g}, d_k {d_k}, d_v {d_v}, n_q {n_q}, n_kv {n_kv}"
+        );
+        return reader.fault(&file.attention.spot, what, why, "take smaller sizes");
+    }
+    Some(())
+}
+
+/// The most heads that are computed, over all sequences: each has about ten steps of its own.
+const MAX_HEADS: usize = 1 << 14;
+
+/// The most numbers that all steps together may have: 2 GiB of them.
+const MAX_KEPT: u128 = 1 << 28;
+
+/// Refuses problems of many heads or sequences whose matrices are small enough one by one, but not all together.
+fn altogether(file: &File, sizes: &Sizes, reader: &mut Reader) -> Option<()> {
+    let keys = &file.attention;
+    let batch = sizes.batch.unwrap_or(1);
+    let heads = batch.saturating_mul(sizes.num_heads);
+    let per = sizes.batch.map_or(String::new(), |batch| format!("{batch} sequences of "));
+    if heads > MAX_HEADS {
+        let in_all = if sizes.batch.is_some() { format!(" are {heads} heads,") } else { " are".to_owned() };
+        let these = counted(sizes.num_heads, "head");
+        let what = format!("{per}{these}{in_all} more than the {MAX_HEADS} of the largest lesson");
+        let spot =
+            if sizes.num_heads > MAX_HEADS { keys.spot.key("num_heads") } else { file.inputs.spot.clone() };
+        let why = "each head has scores, weights and an output of its own";
+        return reader.fault(&spot, what, why, "take fewer heads or sequences");
+    }
+    // scores and weights, and what stands between them
+    let stages = 2 + [!keys.mask.is_absent(), !keys.positions.is_absent(), !keys.softcap.is_absent()]
+        .into_iter()
+        .map(u128::from)
+        .sum::<u128>();
+    let [h, n_q, n_kv, d_k, d_v, d_model] =
+        [sizes.num_heads, sizes.n_q, sizes.n_kv, sizes.d_k, sizes.d_v, sizes.d_model]
+            .map(|size| size as u128);
+    // each factor is at most a million, and one_by_one knows the pairs: far from the end of 128 bits
+    let head = n_q * n_kv * stages + (n_q + n_kv) * (2 * d_k + d_v);
+    let kept = batch as u128 * (h * head + n_q * (2 * d_model + h * (d_k + d_v)));
+    if kept > MAX_KEPT {
+        let what = format!(
+            "the steps would have {kept} numbers in all, more than the {MAX_KEPT} that are kept at once"
+        );
+        let why = format!(
+            "{per}{}, each with scores and weights of {n_q} × {n_kv}",
+            counted(sizes.num_heads, "head")
+        );
+        return reader.fault(&file.inputs.spot, what, why, "take fewer tokens, heads or sequences");
+    }
+    Some(())
+}
