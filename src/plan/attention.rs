@@ -16,50 +16,12 @@ use crate::ops::{Columns, Concat, Given, Mix, Project, RmsNorm, Rope, Scores, Si
 /// # Errors
 /// Shapes that do not fit; a query that may attend to nothing.
 pub fn plan(call: &Call) -> Result<Plan, Fault> {
-    refuse_absurd_sizes(call)?;
     let mut plan = Plan::default();
     let mut changes: Option<Rc<Vec<ScoreChanges>>> = None;
     for sequence in sequences(call) {
         add_sequence(&mut plan, call, sequence, &mut changes)?;
     }
     Ok(plan)
-}
-
-/// Most steps of heads that a plan may have, over all sequences.
-const MOST_HEADS: usize = 1 << 16;
-/// Most places that the masks of all sequences may have.
-const MOST_MASKED: usize = 1 << 30;
-
-/// Counts before anything is made: every head of every sequence is several steps, and masks are as large as scores.
-fn refuse_absurd_sizes(call: &Call) -> Result<(), Fault> {
-    let attention = &call.attention;
-    let sequences = call.batch.unwrap_or(1);
-    let heads = attention.num_heads.checked_mul(sequences).filter(|heads| *heads <= MOST_HEADS);
-    let rows = |names: [Name; 2]| {
-        let given = names
-            .iter()
-            .find_map(|name| call.inputs.get(&StepId::from(*name).in_sequence(call.batch.map(|_| 0))));
-        given.map_or(0, |value| value.nrows())
-    };
-    let (n_q, n_kv) = (rows([Name::X, Name::Q]), rows([Name::XKv, Name::K]).max(rows([Name::X, Name::K])));
-    let copies = if masks::differs_by_sequence(attention) { sequences } else { 1 };
-    let masked = if attention.masks.is_empty() {
-        Some(0)
-    } else {
-        n_q.checked_mul(n_kv).and_then(|m| m.checked_mul(copies))
-    };
-    let (what, why) = match (heads, masked.filter(|masked| *masked <= MOST_MASKED)) {
-        (Some(_), Some(_)) => return Ok(()),
-        (None, _) => (
-            format!("{} heads in {sequences} sequences are too many", attention.num_heads),
-            format!("at most {MOST_HEADS} can be shown"),
-        ),
-        (_, None) => (
-            format!("the masks of {sequences} sequences of {n_q} queries and {n_kv} keys are too large"),
-            format!("at most {MOST_MASKED} places can be held"),
-        ),
-    };
-    Err(Fault::new(what, why, "take a smaller example: fewer heads, sequences or tokens"))
 }
 
 /// The sequences of a call, as step ids name them.
