@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use mha::cli::{Cli, Ending};
 use mha::fault::visible;
+use mha::views::page::ascii;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -18,7 +19,9 @@ fn main() -> ExitCode {
         Ok(Ending::AnswerIsNo) => ExitCode::from(1),
         Err(faults) => {
             // Nobody is left to tell if standard error is closed too.
-            let _ = write!(std::io::stderr(), "{faults}");
+            let text = faults.to_string();
+            let text = if cli.common().ascii { ascii(&text) } else { text };
+            let _ = write!(std::io::stderr(), "{text}");
             ExitCode::from(2)
         }
     }

@@ -12,7 +12,7 @@ use crate::views::page::{Detail, Layout, Page};
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Page")]
 pub struct Common {
-    /// Write to FILE instead of standard output, whole or not at all
+    /// Write to FILE instead of standard output (-), whole or not at all
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Let --output replace a file that exists

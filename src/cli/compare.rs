@@ -5,6 +5,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 
 use super::common::counted_from_one;
+use super::lesson::{Claims, Files};
 use super::output::{self, Content};
 use super::trace::Way;
 use super::{Common, Ending, lesson};
@@ -62,7 +63,8 @@ fn help() -> String {
 }
 
 pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
-    let problem = lesson::load(&args.lesson, &args.common, args.allow_outside)?;
+    let problem =
+        lesson::load(&args.lesson, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
     let sequence = sequence(args, &problem)?;
     let call = problem.call();
     let mut sides = Vec::with_capacity(args.variants.len());

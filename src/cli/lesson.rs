@@ -25,10 +25,47 @@ pub(super) fn source(name: &str) -> String {
 ///
 /// # Errors
 /// Everything that is wrong with the file; a name that is neither a lesson nor a file.
-pub(super) fn load(name: &str, common: &Common, allow_outside: bool) -> Outcome<Problem> {
-    let options = Options { language: language(common), allow_outside };
+pub(super) fn load(name: &str, common: &Common, files: Files, claims: Claims) -> Outcome<Problem> {
+    let options = Options {
+        language: language(common),
+        allow_outside: files == Files::Anywhere,
+        pin_claims: claims == Claims::Checked,
+    };
+    let mut problem = read(name, &options)?;
+    if problem.title.is_empty() {
+        problem.title = source(name);
+    }
+    Ok(problem)
+}
+
+/// Where the files that a lesson names may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Files {
+    /// In its folder.
+    Inside,
+    /// Anywhere (`--allow-outside`).
+    Anywhere,
+}
+
+impl Files {
+    /// What the flag says.
+    pub(super) fn allowed(outside: bool) -> Self {
+        if outside { Self::Anywhere } else { Self::Inside }
+    }
+}
+
+/// Whether a verb checks what the lesson claims.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Claims {
+    /// It does.
+    Checked,
+    /// It only computes.
+    LeftAlone,
+}
+
+fn read(name: &str, options: &Options) -> Outcome<Problem> {
     if let Some(lesson) = builtin::find(name) {
-        return lesson::parse(lesson.text, &source(name), Path::new("."), &options);
+        return builtin::load(lesson, options);
     }
     let path = Path::new(name);
     if name.is_empty() {
@@ -53,7 +90,7 @@ pub(super) fn load(name: &str, common: &Common, allow_outside: bool) -> Outcome<
         .in_source(LESSON)
         .into());
     }
-    lesson::load(path, &options)
+    lesson::load(path, options)
 }
 
 /// The language asked for, or the locale's.

@@ -1,14 +1,14 @@
 //! `mha lessons`: which there are, what is in them, and whether what they say is true.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use colored::Colorize;
 
+use super::lesson::{Claims, Files};
 use super::output::{self, Content};
 use super::{Common, Ending, lesson};
-use crate::fault::{Fault, Faults, Outcome, reason, visible};
+use crate::fault::{Fault, Faults, Outcome, visible};
 use crate::lesson::{Problem, builtin, validate};
 use crate::ops::{Arithmetic, Layout};
 use crate::plan::attention;
@@ -95,7 +95,7 @@ fn list(common: &Common) -> Outcome<Ending> {
         ..Grid::default()
     };
     for lesson in builtin::all() {
-        let problem = lesson::load(lesson.name, common, false)?;
+        let problem = lesson::load(lesson.name, common, Files::Inside, Claims::LeftAlone)?;
         grid.rows.push(lesson.name.to_owned());
         grid.cells.push(vec![visible(&problem.title)]);
     }
@@ -116,15 +116,8 @@ fn show(name: &str, common: &Common) -> Outcome<Ending> {
         Some(lesson) => lesson.text.to_owned(),
         None => {
             // Only what is a lesson is shown, and its control characters are shown, not sent.
-            lesson::load(name, common, true)?;
-            std::fs::read_to_string(Path::new(name))
-                .map_err(|error| {
-                    Fault::new("the lesson cannot be read", reason(&error), "copy it, and try with the copy")
-                        .in_source(name)
-                })?
-                .lines()
-                .map(|line| visible(line) + "\n")
-                .collect()
+            let problem = lesson::load(name, common, Files::Inside, Claims::LeftAlone)?;
+            problem.text.lines().map(|line| visible(line) + "\n").collect()
         }
     };
     output::write(common, Content::Text, |out| write!(out, "{text}"))?;
@@ -140,11 +133,16 @@ fn validate_all(args: &ValidateArgs, common: &Common) -> Outcome<Ending> {
     let mut broken: Vec<Fault> = Vec::new();
     let mut false_ones: Vec<Fault> = Vec::new();
     for name in &all {
-        match lesson::load(name, common, args.allow_outside).and_then(|problem| judge(&problem, name)) {
-            Ok((problem, faults)) if faults.is_empty() => {
+        match lesson::load(name, common, Files::allowed(args.allow_outside), Claims::Checked)
+            .and_then(|problem| judge(&problem, name))
+        {
+            Ok((problem, faults, answers)) if faults.is_empty() => {
                 report.push_str(&format!("{} {}: {}\n", "✓".green(), visible(name), counted(&problem)));
+                if common.verbose {
+                    answers.iter().for_each(|answer| report.push_str(&format!("  {}\n", visible(answer))));
+                }
             }
-            Ok((_, faults)) => {
+            Ok((_, faults, _)) => {
                 let faults = Faults(faults);
                 report.push_str(&format!("{} {}\n{faults}", "✗".red(), visible(name)));
                 false_ones.extend(faults.0);
@@ -162,13 +160,13 @@ fn validate_all(args: &ValidateArgs, common: &Common) -> Outcome<Ending> {
     Ok(if false_ones.is_empty() { Ending::Done } else { Ending::AnswerIsNo })
 }
 
-/// Computes a lesson and finds what is untrue about it.
-fn judge(problem: &Problem, name: &str) -> Outcome<(Problem, Vec<Fault>)> {
+/// Computes a lesson, finds what is untrue about it, and answers its quiz.
+fn judge(problem: &Problem, name: &str) -> Outcome<(Problem, Vec<Fault>, Vec<String>)> {
     let (call, source) = (problem.call(), lesson::source(name));
     let plan = attention::plan(&call).map_err(|fault| Faults::from(fault.in_source(&source)))?;
     let trace = run_plan(Arc::new(plan), &call.inputs, &Keep::All, Arithmetic::Ordered)
         .map_err(|faults| faults.in_source(&source))?;
-    Ok((problem.clone(), validate::check(problem, &trace, &source)))
+    Ok((problem.clone(), validate::check(problem, &trace, &source), validate::answers(problem, &trace)))
 }
 
 fn counted(problem: &Problem) -> String {

@@ -31,7 +31,7 @@ pub(super) fn write(
     content: Content,
     body: impl FnOnce(&mut dyn Sink) -> io::Result<()>,
 ) -> Outcome<()> {
-    match &common.output {
+    match common.output.as_ref().filter(|path| path.as_os_str() != "-") {
         Some(path) => to_file(path, common.force, body),
         None if content == Content::Bytes && io::stdout().is_terminal() => Err(Fault::new(
             "this format is bytes, and standard output is a terminal",
@@ -126,6 +126,9 @@ fn to_file(path: &Path, force: bool, body: impl FnOnce(&mut dyn Sink) -> io::Res
     if !force && fs::symlink_metadata(path).is_ok() {
         return Err(exists().into());
     }
+    // A link is followed: what it points to is replaced, not the link.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = target.as_path();
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -135,6 +138,9 @@ fn to_file(path: &Path, force: bool, body: impl FnOnce(&mut dyn Sink) -> io::Res
     let mut out = BufWriter::new(file.as_file_mut());
     body(&mut out).and_then(|()| out.flush()).map_err(failed)?;
     drop(out);
+    if let Ok(replaced) = fs::metadata(path) {
+        file.as_file().set_permissions(replaced.permissions()).map_err(failed)?;
+    }
     let moved = if force { file.persist(path) } else { file.persist_noclobber(path) };
     moved.map_err(|error| failed(error.error))?;
     Ok(())

@@ -50,7 +50,16 @@ impl Selection<'_> {
             (patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(*id)))
                 && (self.heads.is_empty() || id.head().is_none_or(|head| self.heads.contains(&(head.0 + 1))))
         };
-        Ok(ids.into_iter().filter(chosen).collect())
+        let chosen: Vec<StepId> = ids.into_iter().filter(chosen).collect();
+        if chosen.is_empty() {
+            let fault = Fault::new(
+                "no step is left to show",
+                "--steps names steps of heads that --heads leaves out",
+                "name steps of the chosen heads, or leave --heads away",
+            );
+            return Err(fault.in_source("--heads").into());
+        }
+        Ok(chosen)
     }
 }
 

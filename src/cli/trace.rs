@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 
 use super::common::counted_from_one;
+use super::lesson::{Claims, Files};
 use super::output::{self, Content};
 use super::select::Selection;
 use super::{Common, Ending, lesson};
@@ -108,7 +109,8 @@ impl std::str::FromStr for Which {
 }
 
 pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
-    let problem = lesson::load(&args.lesson, &args.common, args.allow_outside)?;
+    let problem =
+        lesson::load(&args.lesson, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
     let (call, source) = (problem.call(), lesson::source(&args.lesson));
     let plan = Arc::new(attention::plan(&call).map_err(|fault| Faults::from(fault.in_source(&source)))?);
     let steps = choose(args, &problem, &plan)?;
@@ -171,6 +173,15 @@ fn write(args: &TraceArgs, problem: &Problem, trace: &Trace<f64>, steps: &[StepI
         page: args.common.page(args.layout.into()),
     };
     let content = if args.format == TraceFormat::Npz { Content::Bytes } else { Content::Text };
+    if content == Content::Bytes && !args.heads.is_empty() {
+        return Err(Fault::new(
+            "npz files hold all heads, one above the other",
+            "head 2 alone under the name of all would be taken for head 1",
+            "leave --heads away, and take the head in NumPy: z['weights'][1]",
+        )
+        .in_source("--heads")
+        .into());
+    }
     if content == Content::Bytes && args.layout == Way::Columns {
         return Err(Fault::new(
             "npz files hold tokens in rows",

@@ -425,7 +425,7 @@ mod tests {
     fn a_text_is_given_in_the_language_asked_for_or_in_the_one_there_is() {
         fn case(yaml: &str, language: Language, expected: &str) {
             let value = serde_yaml::from_str(yaml).unwrap();
-            let options = Options { language, allow_outside: false };
+            let options = Options { language, ..Options::default() };
             let mut reader = Reader::new(Path::new("."), &options);
             let node = Node { value: &value, spot: Spot::root().key("title") };
             assert_eq!(node.text(&mut reader).as_deref(), Some(expected));

@@ -282,7 +282,7 @@ fn story_claims_and_quiz_count_from_one_in_the_file_and_from_zero_inside() {
 #[test]
 fn texts_come_in_the_language_asked_for() {
     let text = "title: {en: Two heads, zh: 两个头}\nattention: {}\ninputs: {q: [[1]], k: [[1]], v: [[1]]}\n";
-    let options = Options { language: Language::Zh, allow_outside: false };
+    let options = Options { language: Language::Zh, ..Options::default() };
     assert_eq!(parse(text, "l.yaml", Path::new("."), &options).unwrap().title, "两个头");
     assert_eq!(lesson(text).title, "Two heads");
 }

@@ -44,6 +44,18 @@ pub fn check(problem: &Problem, trace: &Trace<f64>, source: &str) -> Vec<Fault> 
     places::told(&problem.text, source, found, untold)
 }
 
+/// The questions of the quiz with their answers, as a teacher wants to see them.
+pub fn answers(problem: &Problem, trace: &Trace<f64>) -> Vec<String> {
+    let value = |id: StepId| trace.get(id).or_else(|| trace.get(id.in_sequence(problem.batch.map(|_| 0))));
+    let answer = |question: &super::Question| match &question.answer {
+        Answer::Cell(id, row, column) => value(*id)
+            .and_then(|value| value.get((*row, *column)).copied())
+            .map_or("?".to_owned(), |v| v.to_string()),
+        Answer::Choice(choices, right) => choices.get(*right).cloned().unwrap_or_default(),
+    };
+    problem.quiz.iter().map(|question| format!("{} {}", question.ask, answer(question))).collect()
+}
+
 fn no_step(id: StepId) -> Fault {
     Fault::new(
         format!("this lesson has no step {id}"),

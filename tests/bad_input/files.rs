@@ -60,10 +60,11 @@ fn a_named_file_is_there_and_is_a_file() {
 #[test]
 fn a_byte_order_mark_and_a_pipe_from_the_shell_are_welcome() {
     let room = room();
-    fs::write(room.path().join(LESSON), format!("\u{feff}{}", lesson("identity"))).unwrap();
+    let titled = format!("title: the same lesson\n{}", lesson("identity"));
+    fs::write(room.path().join(LESSON), format!("\u{feff}{titled}")).unwrap();
     let run = run::run(room.path(), &["trace", LESSON]);
     assert_eq!((run.status, run.err.as_str()), (Some(0), ""));
-    let piped = run::ended(run::mha(room.path()).args(["trace", "-"]).write_stdin(lesson("identity")));
+    let piped = run::ended(run::mha(room.path()).args(["trace", "-"]).write_stdin(titled));
     assert_eq!((piped.status, &piped.out), (Some(0), &run.out));
 }
 
