@@ -65,7 +65,11 @@ impl Grid {
         let widths: Vec<usize> = (0..heads.len())
             .map(|c| {
                 let at = |r: usize| self.cells.get(r).and_then(|row| row.get(c));
-                let cell = |r: usize| at(r).map_or(0, |text| bare_width(&page.letters(text)));
+                let cell = |r: usize| {
+                    at(r).map_or(0, |text| {
+                        if page.ascii { bare_width(&page.letters(text)) } else { bare_width(text) }
+                    })
+                };
                 rows.kept().map(cell).chain([width(&heads[c])]).max().unwrap_or(1)
             })
             .collect();
@@ -222,6 +226,9 @@ fn panels(widths: &[usize], room: usize) -> Vec<Range<usize>> {
 
 /// Columns that a cell takes once its colour is taken off.
 fn bare_width(text: &str) -> usize {
+    if !text.contains('\u{1b}') {
+        return width(text);
+    }
     let mut bare = String::with_capacity(text.len());
     let mut inside = false;
     for c in text.chars() {

@@ -45,19 +45,30 @@ impl Page {
     ///
     /// Ends with a line break, unless there is no text.
     pub fn paragraph(&self, text: &str, indent: usize) -> String {
-        let text = self.letters(text);
+        let spelled;
+        let text = if self.ascii {
+            spelled = ascii(text);
+            spelled.as_str()
+        } else {
+            text
+        };
         let room = self.width.saturating_sub(indent).max(12);
         let mut lines = String::new();
         let mut line = String::new();
+        let mut taken = 0;
         for word in text.split_whitespace() {
-            if !line.is_empty() && width(&line) + 1 + width(word) > room {
+            let wide = width(word);
+            if !line.is_empty() && taken + 1 + wide > room {
                 push_line(&mut lines, indent, &line);
                 line.clear();
+                taken = 0;
             }
             if !line.is_empty() {
                 line.push(' ');
+                taken += 1;
             }
             line.push_str(word);
+            taken += wide;
         }
         if !line.is_empty() {
             push_line(&mut lines, indent, &line);
@@ -74,6 +85,10 @@ fn push_line(lines: &mut String, indent: usize, line: &str) {
 
 /// Columns that a text takes in a terminal: CJK and emoji are two wide, combining marks none.
 pub fn width(text: &str) -> usize {
+    // Most of a page is digits: looking them up one by one took a twentieth of a short trace.
+    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        return text.len();
+    }
     unicode_width::UnicodeWidthStr::width(text)
 }
 
