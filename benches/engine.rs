@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use mha::ops::Arithmetic;
-use mha::plan::{Attention, Call, Inputs, Name, Plan, Projection, StepId, attention};
+use mha::plan::{Attention, Call, Inputs, Name, Plan, Projection, StepId, attention, inputs_as};
 use mha::trace::{Keep, Trace, run_plan};
 use nalgebra::DMatrix;
 
@@ -18,8 +18,8 @@ fn main() {
     let (n, threads, repetitions) = (flag("--n", 512), flag("--threads", 1), flag("--repetitions", 9));
     let call = call(n);
     let plan = Arc::new(attention::plan(&call).expect("the sizes fit"));
-    let mut times: Vec<f64> =
-        (0..repetitions + 2).map(|_| time(&plan, &call.inputs, threads)).skip(2).collect();
+    let inputs = inputs_as(&call.inputs);
+    let mut times: Vec<f64> = (0..repetitions + 2).map(|_| time(&plan, &inputs, threads)).skip(2).collect();
     times.sort_by(f64::total_cmp);
     let operations = 2.0 * plan.cost(None).multiplications as f64;
     let (median, best) = (times[times.len() / 2], times[0]);
@@ -32,7 +32,7 @@ fn main() {
     );
 }
 
-fn time(plan: &Arc<Plan>, inputs: &Inputs, threads: usize) -> f64 {
+fn time(plan: &Arc<Plan>, inputs: &Inputs<f32>, threads: usize) -> f64 {
     let start = Instant::now();
     let trace: Trace<f32> =
         run_plan(plan.clone(), inputs, &Keep::All, Arithmetic::Fast { threads }).expect("nothing overflows");

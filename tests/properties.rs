@@ -8,7 +8,7 @@ use mha::plan::rewrites::Variant;
 use mha::plan::spec::{
     Alignment, FullyMaskedRows, Mask, NormScope, Positions, QkNorm, RopeLayout, RopeSpec, Scale, alibi_slopes,
 };
-use mha::plan::{Attention, Call, Head, HeadStep, Inputs, Name, Projection, StepId, attention};
+use mha::plan::{Attention, Call, Head, HeadStep, Inputs, Name, Projection, StepId, attention, inputs_as};
 use mha::trace::{Keep, Trace, measure, run_plan};
 use nalgebra::DMatrix;
 use proptest::prelude::*;
@@ -285,7 +285,7 @@ proptest! {
         let call = drawn.call();
         let plan = Arc::new(attention::plan(&call).unwrap());
         let single: Trace<f32> =
-            run_plan(plan, &call.inputs, &Keep::All, Arithmetic::Fast { threads }).unwrap();
+            run_plan(plan, &inputs_as(&call.inputs), &Keep::All, Arithmetic::Fast { threads }).unwrap();
         let double = run(&call);
         for (step, value) in double.steps() {
             let narrow = single.get(step.id).unwrap();

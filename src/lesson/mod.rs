@@ -288,7 +288,7 @@ impl Problem {
         arithmetic: crate::ops::Arithmetic,
     ) -> Outcome<crate::trace::Trace<T>> {
         let plan = crate::plan::attention::plan(&self.call()).map_err(crate::fault::Faults::from)?;
-        crate::trace::run_plan(Arc::new(plan), &self.inputs, keep, arithmetic)
+        crate::trace::run_plan(Arc::new(plan), &crate::plan::inputs_as(&self.inputs), keep, arithmetic)
     }
 
     /// The attention call with its numbers; matrices are shared, not copied.

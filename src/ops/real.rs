@@ -29,6 +29,8 @@ pub trait Real: RealField + Copy {
     fn exponential(self) -> Self;
     /// tanh, the same bits on every machine.
     fn hyperbolic_tangent(self) -> Self;
+    /// Whether no number of a run is infinite or not a number.
+    fn all_finite(run: &[Self]) -> bool;
     /// Each of `most` becomes the larger of itself and its neighbour in `run`.
     fn raise(most: &mut [Self], run: &[Self]) {
         for (most, x) in most.iter_mut().zip(run) {
@@ -60,6 +62,9 @@ pub trait Real: RealField + Copy {
     }
 }
 
+/// Numbers looked at together: enough for the vector units, few enough to stop soon.
+const STRETCH: usize = 4096;
+
 impl Real for f64 {
     fn of(value: f64) -> Self {
         value
@@ -75,6 +80,13 @@ impl Real for f64 {
 
     fn hyperbolic_tangent(self) -> Self {
         libm::tanh(self)
+    }
+
+    fn all_finite(run: &[Self]) -> bool {
+        // All ones in the exponent; joined without a branch, so that several are looked at at once.
+        const ODD: u64 = 0x7ff0_0000_0000_0000;
+        run.chunks(STRETCH)
+            .all(|stretch| !stretch.iter().fold(false, |odd, x| odd | (x.to_bits() & ODD == ODD)))
     }
 }
 
@@ -94,6 +106,10 @@ impl Real for f32 {
 
     fn hyperbolic_tangent(self) -> Self {
         libm::tanhf(self)
+    }
+
+    fn all_finite(run: &[Self]) -> bool {
+        run.chunks(STRETCH).all(simd::all_finite)
     }
 
     fn raise(most: &mut [Self], run: &[Self]) {

@@ -4,6 +4,15 @@
 
 use pulp::Arch;
 
+/// Whether no number is infinite or not a number: those have all ones in the exponent.
+pub(super) fn all_finite(run: &[f32]) -> bool {
+    const ODD: u32 = 0x7f80_0000;
+    Arch::new().dispatch(
+        #[inline(always)]
+        || run.iter().fold(0u32, |odd, x| odd | u32::from(x.to_bits() & ODD == ODD)) == 0,
+    )
+}
+
 /// Each of `most` becomes the larger of itself and its neighbour in `run`.
 pub(super) fn raise(most: &mut [f32], run: &[f32]) {
     Arch::new().dispatch(
@@ -78,6 +87,18 @@ mod tests {
             let right = libm::exp(f64::from(x));
             let error = (f64::from(exponential(x)) - right).abs() / right;
             assert!(error < 2.5e-7, "e^{x}: off by {error:e}");
+        }
+    }
+
+    #[test]
+    fn an_odd_number_is_found_wherever_it_stands() {
+        for odd in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            for place in [0, 1, 7, 8, 9000] {
+                let mut run = vec![f32::MAX; 9001];
+                assert!(<f32 as super::super::Real>::all_finite(&run));
+                run[place] = odd;
+                assert!(!<f32 as super::super::Real>::all_finite(&run), "{odd} at {place}");
+            }
         }
     }
 

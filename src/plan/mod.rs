@@ -17,10 +17,15 @@ pub use id::{Head, HeadStep, Name, NotAStep, Projection, Stack, StepId, TileStep
 pub use spec::Attention;
 
 use crate::fault::Fault;
-use crate::ops::{Cost, Formula, Layout, Op, Operation, Shape, Signs};
+use crate::ops::{Cost, Formula, Layout, Op, Operation, Real, Shape, Signs};
 
 /// What a problem brings along, by name.
-pub type Inputs = BTreeMap<StepId, Arc<DMatrix<f64>>>;
+pub type Inputs<T = f64> = BTreeMap<StepId, Arc<DMatrix<T>>>;
+
+/// The same numbers in another type; a trace takes inputs as they are, without a copy.
+pub fn inputs_as<T: Real>(inputs: &Inputs) -> Inputs<T> {
+    inputs.iter().map(|(id, value)| (*id, Arc::new(value.map(T::of)))).collect()
+}
 
 /// One attention call with its numbers: what a plan is built from.
 #[derive(Debug, Clone, PartialEq)]

@@ -25,7 +25,7 @@ pub enum Keep {
 /// A number that is too large for the type.
 pub fn run_plan<T: Real>(
     plan: Arc<Plan>,
-    inputs: &Inputs,
+    inputs: &Inputs<T>,
     keep: &Keep,
     arithmetic: Arithmetic,
 ) -> Outcome<Trace<T>> {
@@ -146,8 +146,13 @@ impl<'a, T: Real> Engine<'a, T> {
         }
         if threads == 1 || lanes.iter().filter(|lane| !lane.is_empty()).count() < 2 {
             for place in run {
-                let value =
-                    self.compute(&self.plan.steps()[place], place, &Inputs::new(), None, self.arithmetic)?;
+                let value = self.compute(
+                    &self.plan.steps()[place],
+                    place,
+                    &Inputs::<T>::new(),
+                    None,
+                    self.arithmetic,
+                )?;
                 self.settle(place, value);
             }
             return Ok(());
@@ -178,7 +183,7 @@ impl<'a, T: Real> Engine<'a, T> {
         let mut lane = Lane::new();
         for place in places {
             let step = &self.plan.steps()[*place];
-            if let Some(value) = self.compute(step, *place, &Inputs::new(), Some(&lane), arithmetic)? {
+            if let Some(value) = self.compute(step, *place, &Inputs::<T>::new(), Some(&lane), arithmetic)? {
                 lane.insert(*place, value);
             }
             for done in &self.expire[*place] {
@@ -192,7 +197,7 @@ impl<'a, T: Real> Engine<'a, T> {
         &self,
         step: &Step,
         place: usize,
-        inputs: &Inputs,
+        inputs: &Inputs<T>,
         lane: Option<&Lane<T>>,
         arithmetic: Arithmetic,
     ) -> Outcome<Option<Value<T>>> {
@@ -200,7 +205,7 @@ impl<'a, T: Real> Engine<'a, T> {
             return Ok(None);
         }
         if let Some(given) = inputs.get(&step.id).filter(|_| step.inputs.is_empty()) {
-            return Ok(Some(Value::Own(Arc::new(given.map(T::of)))));
+            return Ok(Some(Value::Own(given.clone())));
         }
         if let Some(block) = self.block(step, lane) {
             return Ok(Some(block));
@@ -294,7 +299,7 @@ fn refuse_overflow<T: Real>(step: &Step, inputs: &[View<'_, T>], value: &DMatrix
         _ => false,
     };
     let odd = |cell: &T| !cell.is_finite();
-    if meant || !value.iter().any(odd) || inputs.iter().any(|input| input.iter().any(odd)) {
+    if meant || T::all_finite(value.as_slice()) || inputs.iter().any(|input| input.iter().any(odd)) {
         return Ok(());
     }
     let at = value.iter().position(odd).unwrap_or(0);
