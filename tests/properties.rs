@@ -1,6 +1,7 @@
 //! What must hold for every attention call, with every feature on or off.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so at once")]
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use mha::ops::{Arithmetic, Operation};
@@ -153,6 +154,41 @@ impl Drawn {
     }
 }
 
+/// Several sequences under the same weights, together and each on its own.
+struct Batch {
+    together: Call,
+    alone: Vec<Call>,
+}
+
+impl Batch {
+    /// `count` sequences with x and padding of their own; everything else is what was drawn.
+    fn of(drawn: &Drawn, count: usize) -> Self {
+        let call = drawn.call();
+        let mut numbers = Numbers(!drawn.seed);
+        let mut together = call.clone();
+        together.batch = Some(count);
+        let mut alone = Vec::new();
+        let mut padding = Vec::new();
+        for sequence in 0..count {
+            let mut own = call.clone();
+            for name in [Name::X, Name::XKv] {
+                if let Some(value) = call.inputs.get(&name.into()) {
+                    let value = Arc::new(numbers.matrix(value.nrows(), value.ncols()));
+                    own.inputs.insert(name.into(), value.clone());
+                    together.inputs.remove(&name.into());
+                    together.inputs.insert(StepId::from(name).in_sequence(Some(sequence)), value);
+                }
+            }
+            let real: Vec<bool> = (0..drawn.n_kv).map(|_| numbers.next() > -0.4).collect();
+            own.attention.masks.push(Mask::KeyPadding(vec![real.clone()]));
+            padding.push(real);
+            alone.push(own);
+        }
+        together.attention.masks.push(Mask::KeyPadding(padding));
+        Self { together, alone }
+    }
+}
+
 fn run(call: &Call) -> Trace<f64> {
     let plan = attention::plan(call).unwrap();
     run_plan(Arc::new(plan), &call.inputs, &Keep::All, Arithmetic::Ordered).unwrap()
@@ -271,11 +307,16 @@ proptest! {
     }
 
     #[test]
-    fn flash_knows_the_other_meanings_of_a_row_that_sees_nothing(drawn in drawn(), tile in 1usize..5) {
+    fn fused_and_flash_know_the_other_meanings_of_a_row_that_sees_nothing(drawn in drawn(), tile in 1usize..5) {
+        // A window that looks past the last key: the last query sees nothing, whatever else is drawn.
         let mut call = drawn.call();
-        for meaning in [FullyMaskedRows::Nan, FullyMaskedRows::Uniform] {
+        call.attention.masks.push(Mask::Window { left: Some(0), right: None, alignment: Alignment::Offset(1) });
+        for meaning in [FullyMaskedRows::Zeros, FullyMaskedRows::Nan, FullyMaskedRows::Uniform] {
             call.attention.fully_masked_rows = meaning;
             let looped = output(&run(&call));
+            prop_assert!(meaning != FullyMaskedRows::Nan || drawn.sinks || drawn.n_q < drawn.n_kv
+                || looped.row(drawn.n_q - 1).iter().all(|number| number.is_nan()));
+            assert_near(&looped, &output(&run_variant(Variant::Fused, &call)), 1e-12);
             assert_near(&looped, &output(&run_variant(Variant::Flash(Some(tile)), &call)), 1e-11);
         }
     }
@@ -330,6 +371,53 @@ proptest! {
                 run_plan(plan.clone(), &call.inputs, &Keep::Only([wanted].into()), arithmetic).unwrap();
             assert_near(&whole.get(wanted).unwrap().into_owned(), &some.get(wanted).unwrap().into_owned(), 1e-11);
             prop_assert_eq!(some.steps().count(), 1);
+        }
+    }
+
+    #[test]
+    fn a_sequence_of_a_batch_has_the_numbers_it_has_alone(drawn in drawn(), count in 1usize..4) {
+        let batch = Batch::of(&drawn, count);
+        for variant in [Variant::MultiHead, Variant::Fused, Variant::Flash(Some(2))] {
+            let whole = run_variant(variant, &batch.together);
+            for (sequence, alone) in batch.alone.iter().enumerate() {
+                let alone = run_variant(variant, alone);
+                for (step, value) in alone.steps() {
+                    let learned = matches!(step.id.name, Name::W(_) | Name::B(_) | Name::WQkv | Name::BQkv);
+                    let id = if learned { step.id } else { step.id.in_sequence(Some(sequence)) };
+                    let together = whole.get(id).unwrap();
+                    prop_assert_eq!(together.shape(), value.shape());
+                    let same = value.iter().zip(together.iter()).all(|(a, b)| a == b || (a.is_nan() && b.is_nan()));
+                    prop_assert!(same, "{variant}: {id} differs from {} alone", step.id);
+                }
+            }
+            let own = |sequence: usize| whole.steps().filter(move |(step, _)| step.id.sequence == Some(sequence)).count();
+            prop_assert!((0..count).all(|sequence| own(sequence) == own(0)) && own(count) == 0);
+        }
+    }
+
+    #[test]
+    fn a_trace_of_any_steps_holds_those_with_the_numbers_of_the_whole(
+        drawn in drawn(), count in 1usize..3, chosen in any::<u64>(), threads in 1usize..4, tile in 1usize..4,
+    ) {
+        let call = Batch::of(&drawn, count).together;
+        for variant in [Variant::MultiHead, Variant::Fused, Variant::Flash(Some(tile))] {
+            let (call, plan) = variant.apply(&call).unwrap();
+            let plan = Arc::new(plan);
+            let mut coin = Numbers(chosen);
+            let asked: HashSet<StepId> =
+                plan.steps().iter().map(|step| step.id).filter(|_| coin.next() > 0.6).collect();
+            for arithmetic in [Arithmetic::Ordered, Arithmetic::Fast { threads }] {
+                let whole: Trace<f64> = run_plan(plan.clone(), &call.inputs, &Keep::All, arithmetic).unwrap();
+                let some: Trace<f64> =
+                    run_plan(plan.clone(), &call.inputs, &Keep::Only(asked.clone()), arithmetic).unwrap();
+                let held: HashSet<StepId> = some.steps().map(|(step, _)| step.id).collect();
+                prop_assert_eq!(&held, &asked);
+                for (step, value) in some.steps() {
+                    let same = value.iter().zip(whole.get(step.id).unwrap().iter())
+                        .all(|(a, b)| a == b || (a.is_nan() && b.is_nan()));
+                    prop_assert!(same, "{variant}, {arithmetic:?}: {} is not what it is in the whole", step.id);
+                }
+            }
         }
     }
 }

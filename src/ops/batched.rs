@@ -79,7 +79,11 @@ impl Operation for Batched {
         formula.sizes = format!("{heads} at once: {}", formula.sizes);
         if let Some(shared) = self.sheets.iter().find(|sheets| **sheets < heads && **sheets > 0) {
             let each = heads / shared;
-            formula.sizes.push_str(&format!(" (each of {shared} key/value sheets is read by {each} heads)"));
+            let sheets = match shared {
+                1 => "the one key/value sheet".to_owned(),
+                _ => format!("each of {shared} key/value sheets"),
+            };
+            formula.sizes.push_str(&format!(" ({sheets} is read by {each} heads)"));
         }
         formula
     }
@@ -100,6 +104,9 @@ impl Operation for Batched {
     }
 
     fn tell(&self, _: &Told<'_>) -> String {
-        format!("All {} heads in one call; no head knows of another.", self.ops.len())
+        match self.ops.len() {
+            1 => "One head, in one call.".to_owned(),
+            heads => format!("All {heads} heads in one call; no head knows of another."),
+        }
     }
 }

@@ -69,7 +69,8 @@ impl Operation for Bias {
                 offset if offset > 0 => format!(" + {offset}"),
                 offset => format!(" − {}", offset.unsigned_abs()),
             };
-            format!(" − {} · |{i}{offset} − {j}|", alibi.slope)
+            let sign = if alibi.slope < 0.0 { '+' } else { '−' };
+            format!(" {sign} {} · |{i}{offset} − {j}|", alibi.slope.abs())
         });
         let add = self.add.as_ref().map(|_| " + bias".to_owned());
         let right = format!("{scores}{}{}", alibi.unwrap_or_default(), add.unwrap_or_default());
@@ -97,6 +98,9 @@ impl Operation for Bias {
 
     fn tell(&self, _: &Told<'_>) -> String {
         match (&self.alibi, &self.add) {
+            (Some(alibi), None) if alibi.slope < 0.0 => {
+                format!("ALiBi: every step of distance between query and key adds {}.", alibi.slope.abs())
+            }
             (Some(alibi), None) => {
                 format!("ALiBi: every step of distance between query and key costs {}.", alibi.slope)
             }

@@ -67,6 +67,7 @@ impl Operation for Columns {
             .collect();
         let zero = match blanks.len() {
             0 => String::new(),
+            1 if told.value.nrows() == 1 => " All zero: nothing of the token is left here.".to_owned(),
             count if count == told.value.nrows() => {
                 " All zero: nothing of these tokens is left here.".to_owned()
             }

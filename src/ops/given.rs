@@ -41,7 +41,8 @@ impl Operation for Given {
         let tokens_of = |count: usize| {
             let many = if count == 1 { "1 token".to_owned() } else { format!("{count} tokens") };
             let each = if count == 1 { "" } else { "each " };
-            format!("{many}: {}; {each}a {line} of {columns} numbers.", tokens())
+            let numbers = if columns == 1 { "number" } else { "numbers" };
+            format!("{many}: {}; {each}a {line} of {columns} {numbers}.", tokens())
         };
         match told.role {
             Role::Input => tokens_of(rows),

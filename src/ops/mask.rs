@@ -48,11 +48,20 @@ impl Operation for Mask {
             .filter(|r| self.allowed.row(*r).iter().all(|allowed| !allowed))
             .map(|r| told.rows.get(r).map_or("", String::as_str))
             .collect();
-        let places = if hidden == 1 { "place is" } else { "places are" };
-        let except = if blind.is_empty() { "" } else { " (where anything is left)" };
-        let mut words = format!(
-            "{hidden} of {all} {places} hidden: −∞ before the softmax becomes exactly 0 after it{except}."
-        );
+        if hidden == 0 {
+            return "Nothing is hidden here: the scores stay as they are.".to_owned();
+        }
+        let places = match (hidden, all) {
+            (1, 1) => "place is",
+            (1, _) => "places is",
+            _ => "places are",
+        };
+        let then = match blind.len() {
+            0 => ": −∞ before the softmax becomes exactly 0 after it",
+            rows if rows == self.allowed.nrows() => "",
+            _ => ": −∞ before the softmax becomes exactly 0 after it (where anything is left)",
+        };
+        let mut words = format!("{hidden} of {all} {places} hidden{then}.");
         if !blind.is_empty() {
             words.push_str(&format!(" Nothing is left for {}.", super::list(blind)));
         }

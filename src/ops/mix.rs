@@ -41,9 +41,21 @@ impl Operation for Mix {
     }
 
     fn tell(&self, told: &Told<'_>) -> String {
-        format!(
-            "What this head found: each {} is a blend of the values, in the proportions of its weights.",
-            told.line()
-        )
+        // A query that saw nothing has weights of zero, or none that are numbers: it blends nothing.
+        let saw = |weights: &View<'_, f64>, r: usize| weights.row(r).iter().sum::<f64>() > 0.0;
+        let weights = told.inputs.first();
+        let saw_something = |r: &usize| weights.is_none_or(|weights| saw(weights, *r));
+        let rows = told.value.nrows();
+        let line = told.line();
+        match (0..rows).filter(saw_something).count() {
+            0 => "No query saw anything: there is nothing to blend.".to_owned(),
+            all if all == rows => format!(
+                "What this head found: each {line} is a blend of the values, in the proportions of its weights."
+            ),
+            _ => format!(
+                "What this head found: each {line} that saw a key is a blend of the values, in the proportions of its \
+                 weights."
+            ),
+        }
     }
 }

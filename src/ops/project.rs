@@ -75,6 +75,9 @@ impl Operation for Project {
             Role::Output if told.inputs.get(1).is_some_and(is_identity) => {
                 "W_O is where heads can mix; it is the identity here, and hands on what it gets.".to_owned()
             }
+            Role::Output if told.inputs.get(1).is_some_and(|w| w.iter().all(|number| *number == 0.0)) => {
+                "W_O is all zeros here: nothing of what the heads found comes through.".to_owned()
+            }
             Role::Output => "W_O combines what the heads found, in the width of the model.".to_owned(),
             _ => "Every token times the same matrix.".to_owned(),
         }

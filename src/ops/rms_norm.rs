@@ -13,6 +13,13 @@ pub struct RmsNorm {
     pub gain: Vec<f64>,
 }
 
+impl RmsNorm {
+    /// Whether the gain changes anything.
+    fn has_gain(&self) -> bool {
+        self.gain.iter().any(|gain| *gain != 1.0)
+    }
+}
+
 impl Operation for RmsNorm {
     fn shape(&self, inputs: &[Shape]) -> Result<Shape, String> {
         let [shape] = inputs else { return Err("a norm has one input".to_owned()) };
@@ -35,7 +42,7 @@ impl Operation for RmsNorm {
 
     fn formula(&self, signs: &Signs) -> Formula {
         let x = &signs.inputs[0];
-        let gain = if self.gain.iter().all(|g| *g == 1.0) { "" } else { " · gain" };
+        let gain = if self.has_gain() { " · gain" } else { "" };
         signs.formula(format!("{x} / √(mean({x}²) + ε){gain}"), "", &signs.facing_inputs())
     }
 
@@ -58,6 +65,7 @@ impl Operation for RmsNorm {
     }
 
     fn tell(&self, told: &Told<'_>) -> String {
-        format!("Each token's {} is divided by its root mean square, then times the gain.", told.line())
+        let gain = if self.has_gain() { ", then multiplied by the gain" } else { "" };
+        format!("Each token's {} is divided by its root mean square{gain}.", told.line())
     }
 }

@@ -147,8 +147,9 @@ impl Operation for Rope {
         let still = if self.dims < told.value.ncols() { "; the others stay" } else { "" };
         let positions: Vec<String> = self.positions.iter().map(ToString::to_string).collect();
         let at = super::list(positions.iter().map(String::as_str));
+        let place = if positions.len() == 1 { "Position" } else { "Positions" };
         format!(
-            "Positions {at}. Turned together: {numbers} {}{more}{still}. Lengths do not change.",
+            "{place} {at}. Turned together: {numbers} {}{more}{still}. Lengths do not change.",
             pairs.join(", ")
         )
     }

@@ -27,7 +27,10 @@ impl Operation for Rows {
 
     fn formula(&self, signs: &Signs) -> Formula {
         let whole = &signs.inputs[0];
-        let run = format!("{}…{}", self.from + 1, self.from + self.height);
+        let run = match self.height {
+            1 => format!("{}", self.from + 1),
+            height => format!("{}…{}", self.from + 1, self.from + height),
+        };
         let run = match signs.layout {
             Layout::Rows => format!("{whole}[{run}, :]"),
             Layout::Columns => format!("{whole}[:, {run}]"),
@@ -44,6 +47,6 @@ impl Operation for Rows {
     }
 
     fn tell(&self, told: &Told<'_>) -> String {
-        format!("The tile: tokens {}.", super::list(told.rows.iter().map(String::as_str)))
+        format!("The tile holds {}.", super::list(told.rows.iter().map(String::as_str)))
     }
 }

@@ -133,30 +133,26 @@ impl Operation for Softmax {
             Layout::Columns => ("Every column sums", "Every other column sums"),
         };
         let empty = self.empty_lines(told);
-        let all = if empty.is_empty() { every } else { other };
-        let mut words = match self.sink {
-            None => format!("{all} to 1."),
-            Some(_) => format!("{all} to 1 together with what the sink takes."),
+        let all = match self.sink {
+            None if !empty.is_empty() => other,
+            _ => every,
+        };
+        let mut sentences = match self.sink {
+            None if empty.len() == told.value.nrows() => Vec::new(),
+            None => vec![format!("{all} to 1.")],
+            Some(_) => vec![format!("{all} to 1 together with what the sink takes.")],
         };
         if !empty.is_empty() {
-            words.push_str(&format!(
-                " Nothing can be seen from {}: {}.",
-                list_of(told.rows, &empty),
-                match self.empty_rows {
-                    FullyMaskedRows::Zeros => "zeros, as this lesson asks",
-                    FullyMaskedRows::Uniform => "spread evenly over every key, as this lesson asks",
-                    FullyMaskedRows::Nan | FullyMaskedRows::Error =>
-                        "0/0 is not a number, as in a plain softmax",
-                }
-            ));
+            let names = list_of(told.rows, &empty);
+            sentences.push(format!("Nothing can be seen from {names}: {}.", self.told_of_empty()));
         }
         let seen = |r: usize| told.value.row(r).iter().filter(|w| **w > 0.0).count();
         let choosing: Vec<usize> = (0..told.value.nrows())
             .filter(|r| !empty.contains(r) && seen(*r) > 1 && !told.is_flat(*r))
             .collect();
         if let Some((best, r, c, tied)) = told.largest_of(&choosing) {
-            words.push_str(&format!(
-                " Sharpest: {} looks at {}, {}{}.",
+            sentences.push(format!(
+                "Sharpest: {} looks at {}, {}{}.",
                 told.row(r),
                 told.column(c),
                 told.number(best),
@@ -167,16 +163,28 @@ impl Operation for Softmax {
             (0..told.value.nrows()).filter(|r| told.is_flat(*r) && !empty.contains(r)).collect();
         if let Some(first) = even.first() {
             let each = told.number(told.value[(*first, 0)]);
-            words.push_str(&format!(" Even: {} ({each} each).", list_of(told.rows, &even)));
+            sentences.push(format!("Even: {} ({each} each).", list_of(told.rows, &even)));
         }
-        words
+        sentences.join(" ")
     }
 }
 
 impl Softmax {
-    /// Rows that could see nothing, so that what they hold was decided and not computed.
+    /// What a row that could see nothing holds, in words.
+    fn told_of_empty(&self) -> &'static str {
+        match (self.sink, self.empty_rows) {
+            (Some(_), _) => "the sink takes all",
+            (None, FullyMaskedRows::Zeros) => "zeros, as this lesson asks",
+            (None, FullyMaskedRows::Uniform) => "spread evenly over every key, as this lesson asks",
+            (None, FullyMaskedRows::Nan | FullyMaskedRows::Error) => {
+                "0/0 is not a number, as in a plain softmax"
+            }
+        }
+    }
+
+    /// Rows that could see nothing: without a sink, what they hold was decided and not computed.
     fn empty_lines(&self, told: &Told<'_>) -> Vec<usize> {
-        let Some(scores) = told.inputs.first().filter(|_| self.sink.is_none()) else { return Vec::new() };
+        let Some(scores) = told.inputs.first() else { return Vec::new() };
         (0..scores.nrows()).filter(|r| scores.row(*r).iter().all(|s| *s == f64::NEG_INFINITY)).collect()
     }
 }

@@ -98,7 +98,11 @@ pub fn write(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()>
     let page = &comparison.page;
     let names: Vec<String> = comparison.sides.iter().map(|side| side.variant.to_string()).collect();
     let side_by_side = if names.len() > 1 { " side by side" } else { "" };
-    let title = format!("{}: {}{side_by_side}", visible(comparison.title), names.join(", "));
+    let lesson = match comparison.title {
+        "" => String::new(),
+        title => format!("{}: ", visible(title)),
+    };
+    let title = format!("{lesson}{}{side_by_side}", names.join(", "));
     for line in page.paragraph(&title, 0).lines() {
         writeln!(out, "{}", line.bold())?;
     }

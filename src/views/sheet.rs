@@ -66,9 +66,15 @@ fn set_apart(name: &str, axis: Axis) -> String {
     let is_token = !matches!(axis, Axis::Features | Axis::State | Axis::One);
     match name.parse::<f64>() {
         Ok(_) if is_token => format!("token {name}"),
-        Err(_) if name.chars().count() > 1 => format!("“{name}”"),
+        Err(_) if is_token && !is_a_letter(&name) => format!("“{name}”"),
         _ => name,
     }
+}
+
+/// Whether a name is a single letter, which a sentence can do without quotes; a comma or a blank cannot.
+fn is_a_letter(name: &str) -> bool {
+    let mut letters = name.chars();
+    letters.next().is_some_and(char::is_alphabetic) && letters.next().is_none()
 }
 
 fn axis(axis: Axis, length: usize, labels: &Labels) -> Vec<String> {

@@ -89,9 +89,11 @@ impl Variant {
         let known = VARIANTS.iter().find(|(known, _)| stem(known) == stem(&name));
         let meaning = known.map_or("", |(_, meaning)| meaning);
         match self {
+            Self::Gqa(1) => meaning.replacen("G key/value heads", "1 key/value head", 1),
             Self::Gqa(groups) => meaning.replacen('G', &groups.to_string(), 1),
             Self::Flash(Some(tile)) => {
-                meaning.replace("flash:T sets T keys a tile", &format!("{tile} keys a tile"))
+                let keys = if tile == 1 { "key" } else { "keys" };
+                meaning.replace("flash:T sets T keys a tile", &format!("{tile} {keys} a tile"))
             }
             _ => meaning.to_owned(),
         }
