@@ -255,8 +255,8 @@ fn shared_keys_say_whose_they_are() {
     let lesson = "mha: 1\nattention: {d_model: 4, num_heads: 4, num_kv_heads: 2, d_k: 1}\n\
                   inputs: {x: [[1, 2, 3, 4], [4, 3, 2, 1]]}\n\
                   projections: {w_q: identity, w_k: {random: {seed: 1}}, w_v: {random: {seed: 2}}, w_o: identity}\n";
-    let first = "This is key/value head 1, shared by query heads 1 to 2.";
-    let second = "This is key/value head 2, shared by query heads 3 to 4.";
+    let first = "This is key/value head 1, shared by query heads 1 and 2.";
+    let second = "This is key/value head 2, shared by query heads 3 and 4.";
     for (head, says, never) in
         [(1, first, second), (2, first, second), (3, second, first), (4, second, first)]
     {
@@ -449,11 +449,11 @@ fn flash_says_whether_a_larger_score_was_met() {
     assert!(one.contains("One query met a larger score: what it had summed shrinks"), "{one}");
 }
 
-/// A lesson without a title begins its comparison with the variants, not with a colon.
+/// A lesson without a title is called by its file, as everywhere else.
 #[test]
-fn a_comparison_without_a_title_begins_with_its_variants() {
+fn a_comparison_without_a_title_begins_with_the_file() {
     let lesson = one_head("d_model: 2", "[[1, 0], [0, 1]]");
     let text = words(&lesson, &["compare", "lesson.yaml", "--variants", "multi-head,gqa:1"]);
-    assert!(text.starts_with("multi-head, gqa:1 side by side"), "{text}");
+    assert!(text.starts_with("lesson.yaml: multi-head, gqa:1 side by side"), "{text}");
     assert!(text.contains("1 key/value head, mean-pooled"), "{text}");
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use nalgebra::DMatrix;
 
+use super::told::constant;
 use super::{Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Shape, Signs, Told, View, equal};
 
 /// scores + bias (n_q × n_kv).
@@ -70,7 +71,7 @@ impl Operation for Bias {
                 offset => format!(" − {}", offset.unsigned_abs()),
             };
             let sign = if alibi.slope < 0.0 { '+' } else { '−' };
-            format!(" {sign} {} · |{i}{offset} − {j}|", alibi.slope.abs())
+            format!(" {sign} {} · |{i}{offset} − {j}|", constant(alibi.slope.abs()))
         });
         let add = self.add.as_ref().map(|_| " + bias".to_owned());
         let right = format!("{scores}{}{}", alibi.unwrap_or_default(), add.unwrap_or_default());
@@ -99,10 +100,16 @@ impl Operation for Bias {
     fn tell(&self, _: &Told<'_>) -> String {
         match (&self.alibi, &self.add) {
             (Some(alibi), None) if alibi.slope < 0.0 => {
-                format!("ALiBi: every step of distance between query and key adds {}.", alibi.slope.abs())
+                format!(
+                    "ALiBi: every step of distance between query and key adds {}.",
+                    constant(alibi.slope.abs())
+                )
             }
             (Some(alibi), None) => {
-                format!("ALiBi: every step of distance between query and key costs {}.", alibi.slope)
+                format!(
+                    "ALiBi: every step of distance between query and key costs {}.",
+                    constant(alibi.slope)
+                )
             }
             (None, _) => "A number for each pair of query and key is added to its score.".to_owned(),
             (Some(_), Some(_)) => {

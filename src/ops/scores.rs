@@ -2,6 +2,7 @@
 
 use nalgebra::DMatrix;
 
+use super::told::constant;
 use super::{
     Arithmetic, Cost, Expr, Formula, Function, Layout, Operation, Real, Shape, Signs, Told, View, dot, equal,
     product, times,
@@ -66,7 +67,7 @@ impl Operation for Scores {
         let scale = match self.scale {
             Scale::RootOfDk => " / √d_k".to_owned(),
             Scale::Given(1.0) => String::new(),
-            Scale::Given(scale) => format!(" · {scale}"),
+            Scale::Given(scale) => format!(" · {}", constant(scale)),
         };
         let [q_shape, k_shape] = [signs.shapes[0], signs.shapes[1]];
         match signs.layout {

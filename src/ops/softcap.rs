@@ -2,6 +2,7 @@
 
 use nalgebra::DMatrix;
 
+use super::told::constant;
 use super::{Arithmetic, Cost, Expr, Formula, Function, Operation, Real, Shape, Signs, Told, View};
 
 /// cap · tanh(s / cap): small scores pass, large ones stop short of ±cap.
@@ -22,7 +23,11 @@ impl Operation for Softcap {
     }
 
     fn formula(&self, signs: &Signs) -> Formula {
-        signs.formula(format!("{0} · tanh({1} / {0})", self.cap, signs.inputs[0]), "", &signs.facing_inputs())
+        signs.formula(
+            format!("{0} · tanh({1} / {0})", constant(self.cap), signs.inputs[0]),
+            "",
+            &signs.facing_inputs(),
+        )
     }
 
     fn explain(&self, row: usize, column: usize, _: &[View<'_, f64>]) -> Expr {
@@ -38,6 +43,6 @@ impl Operation for Softcap {
     fn tell(&self, told: &Told<'_>) -> String {
         let changed =
             told.inputs[0].iter().zip(told.value.iter()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        format!("No score can pass ±{}; the largest change is {}.", self.cap, told.number(changed))
+        format!("No score can pass ±{}; the largest change is {}.", constant(self.cap), told.number(changed))
     }
 }

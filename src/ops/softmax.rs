@@ -2,6 +2,7 @@
 
 use nalgebra::DMatrix;
 
+use super::told::constant;
 use super::{Arithmetic, Cost, Expr, Formula, Function, Layout, Operation, Real, Shape, Signs, Told, View};
 
 /// What a query row with nothing to attend to means; libraries disagree.
@@ -96,7 +97,7 @@ impl Operation for Softmax {
             Layout::Rows => "row by row",
             Layout::Columns => "column by column",
         };
-        let sink = self.sink.map(|sink| format!(", with a sink of {sink}")).unwrap_or_default();
+        let sink = self.sink.map(|sink| format!(", with a sink of {}", constant(sink))).unwrap_or_default();
         signs.formula(format!("softmax({}), {way}{sink}", signs.inputs[0]), "", &signs.facing_inputs())
     }
 

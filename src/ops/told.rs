@@ -67,6 +67,19 @@ pub(super) fn times(a: &str, b: &str) -> String {
     if is_a_word(a) || is_a_word(b) { format!("{a} {b}") } else { format!("{a}{b}") }
 }
 
+/// A constant of a formula: at most six digits, which is enough to recognise it by.
+pub(super) fn constant(value: f64) -> String {
+    let full = value.to_string();
+    if full.len() <= 8 {
+        return full;
+    }
+    let short = format!("{value:.6}");
+    match short.trim_end_matches('0').trim_end_matches('.') {
+        "0" | "-0" => format!("{value:.3e}"),
+        short => short.to_owned(),
+    }
+}
+
 /// `3×2`
 pub fn size(shape: Shape) -> String {
     format!("{}×{}", shape.0, shape.1)

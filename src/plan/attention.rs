@@ -136,7 +136,8 @@ fn note_sharing(plan: &mut Plan, attention: &Attention, head: Head, ids: [StepId
     let group = attention.num_heads / attention.num_kv_heads.max(1);
     let kv_head = attention.kv_head(head.0);
     let (first, last) = (kv_head * group + 1, (kv_head + 1) * group);
-    let note = format!("This is key/value head {}, shared by query heads {first} to {last}.", kv_head + 1);
+    let heads = if last == first + 1 { format!("{first} and {last}") } else { format!("{first} to {last}") };
+    let note = format!("This is key/value head {}, shared by query heads {heads}.", kv_head + 1);
     for id in ids {
         plan.note(id, note.clone());
     }
