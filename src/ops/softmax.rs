@@ -32,7 +32,7 @@ pub struct Softmax {
 }
 
 /// Rows handled together: long runs for the vector units, and a stretch of memory that the caches follow.
-const BLOCK: usize = 1024;
+const BLOCK: usize = 2048;
 
 impl Softmax {
     /// What each cell of an empty row becomes.
