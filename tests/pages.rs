@@ -1,7 +1,11 @@
 //! Pages whose numbers and words must not move. Read a changed page as a learner would before accepting it.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so at once")]
 
-use assert_cmd::Command;
+use std::path::Path;
+
+#[path = "common/run.rs"]
+#[expect(dead_code, reason = "no shell is needed here")]
+mod run;
 
 /// Every snapshot of this file; those called fault-… belong to bad_input.rs.
 const PAGES: &[(&str, &[&str])] = &[
@@ -25,24 +29,9 @@ const PAGES: &[(&str, &[&str])] = &[
 
 /// What a command prints to a pipe, in surroundings that say nothing about colour, width or language.
 fn page(arguments: &[&str]) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mha"));
-    command.args(arguments);
-    for name in [
-        "COLUMNS",
-        "NO_COLOR",
-        "CLICOLOR",
-        "CLICOLOR_FORCE",
-        "COLORTERM",
-        "TERM",
-        "LANG",
-        "LC_ALL",
-        "LC_MESSAGES",
-    ] {
-        command.env_remove(name);
-    }
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    let run = run::run(Path::new("."), arguments);
+    assert_eq!(run.status, Some(0), "{}", run.err);
+    run.out
 }
 
 #[test]

@@ -2,25 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run its program has failed")]
 
+use std::path::Path;
+
+#[path = "common/run.rs"]
+#[expect(dead_code, reason = "no shell is needed here")]
+mod run;
+
 use assert_cmd::Command;
 use serde_json::Value;
 
-/// The binary, away from whatever the surroundings say about width and colour.
+/// `mha params`, away from whatever the surroundings say about width and colour.
 fn mha() -> Command {
-    let mut command = Command::cargo_bin("mha").unwrap();
-    for name in [
-        "COLUMNS",
-        "NO_COLOR",
-        "CLICOLOR",
-        "CLICOLOR_FORCE",
-        "COLORTERM",
-        "TERM",
-        "LANG",
-        "LC_ALL",
-        "LC_MESSAGES",
-    ] {
-        command.env_remove(name);
-    }
+    let mut command = run::mha(Path::new("."));
     command.arg("params");
     command
 }

@@ -2,9 +2,9 @@
 //!
 //! In an expected output a line `…` stands for any lines. YAML blocks are saved under the name in backticks before them.
 
-use std::path::Path;
-
-use assert_cmd::Command;
+#[path = "common/run.rs"]
+#[expect(dead_code, reason = "no shell is needed here")]
+mod run;
 
 const README: &str = include_str!("../README.md");
 
@@ -52,15 +52,6 @@ fn matches(expected: &[&str], lines: &[&str]) -> bool {
     }
 }
 
-fn mha(arguments: &[String], folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mha"));
-    command.args(arguments).current_dir(folder);
-    for name in ["COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "TERM", "LANG", "LC_ALL"] {
-        command.env_remove(name);
-    }
-    command
-}
-
 /// Words as a shell would split them: blanks, and single quotes around what belongs together.
 fn words(command: &str) -> Vec<String> {
     let mut words = vec![String::new()];
@@ -90,7 +81,7 @@ fn every_command_of_the_readme_prints_what_stands_there() {
         for (command, expected) in commands(&block) {
             let all = words(command);
             assert_eq!(all[0], "mha", "{command}");
-            let output = mha(&all[1..], folder.path()).output().unwrap();
+            let output = run::mha(folder.path()).args(&all[1..]).output().unwrap();
             let shown = if output.stderr.is_empty() { output.stdout } else { output.stderr };
             let text = String::from_utf8(shown).unwrap();
             let lines: Vec<&str> = text.lines().collect();

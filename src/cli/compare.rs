@@ -67,11 +67,12 @@ pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
         lesson::load(&args.lesson, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
     let sequence = sequence(args, &problem)?;
     let call = problem.call();
+    let page = args.common.page(args.layout.into());
     let mut sides = Vec::with_capacity(args.variants.len());
     for variant in &args.variants {
         let (call, plan) = variant.apply(&call)?;
         let keep = match args.format {
-            CompareFormat::Table => Keep::Only(compare::wanted(&plan, sequence)),
+            CompareFormat::Table => Keep::Only(compare::wanted(&plan, sequence, page.detail)),
             CompareFormat::Json => Keep::All,
         };
         let trace = run_plan(Arc::new(plan), &call.inputs, &keep, Arithmetic::Ordered)
@@ -85,7 +86,7 @@ pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
         sides: &sides,
         attention: &problem.attention,
         sequence,
-        page: args.common.page(args.layout.into()),
+        page,
     };
     output::write(&args.common, Content::Text, |out| match args.format {
         CompareFormat::Table => compare::write(&comparison, out),

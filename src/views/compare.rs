@@ -55,13 +55,16 @@ impl Compared {
     }
 }
 
-/// Tiles of a head that are shown: the first two and the last.
-fn shows_tile(tile: usize, tiles: usize) -> bool {
-    tiles <= 4 || tile < 2 || tile + 1 == tiles
+/// More tiles a head than this are not read one by one: the first two and the last stand for them, unless
+/// `--verbose` asks for all.
+const MOST_TILES: usize = 16;
+
+fn shows_tile(tile: usize, tiles: usize, detail: Detail) -> bool {
+    tiles <= MOST_TILES || detail == Detail::Counted || tile < 2 || tile + 1 == tiles
 }
 
 /// The steps of a variant that a page reads, for one sequence.
-pub fn wanted(plan: &Plan, sequence: Option<usize>) -> HashSet<StepId> {
+pub fn wanted(plan: &Plan, sequence: Option<usize>, detail: Detail) -> HashSet<StepId> {
     let tiles = tiles(plan);
     let mut wanted = HashSet::new();
     let own = |step: &&Step| step.id.sequence == sequence;
@@ -69,7 +72,7 @@ pub fn wanted(plan: &Plan, sequence: Option<usize>) -> HashSet<StepId> {
         let shown = match step.id.name {
             Name::Head(_, HeadStep::Weights) | Name::Stack(Stack::Weights) => true,
             Name::Tile(_, tile, TileStep::Scores | TileStep::MaskedScores | TileStep::State) => {
-                shows_tile(tile, tiles)
+                shows_tile(tile, tiles, detail)
             }
             _ => false,
         };
@@ -311,13 +314,16 @@ fn memory_table(comparison: &Comparison<'_>, variant: &Compared, out: &mut dyn W
 /// The running state after every tile.
 fn states(comparison: &Comparison<'_>, side: &Compared, out: &mut dyn Write) -> io::Result<()> {
     let tiles = tiles(side.trace.plan());
-    if tiles > 4 {
-        let words = format!("{} · {tiles} tiles a head: the first two and the last are shown", side.variant);
+    if !(0..tiles).all(|tile| shows_tile(tile, tiles, comparison.page.detail)) {
+        let words = format!(
+            "{} · {tiles} tiles a head: the first two and the last are shown, --verbose shows all",
+            side.variant
+        );
         heading(&words, &comparison.page, out)?;
     }
     for (step, value) in side.trace.steps() {
         let Name::Tile(head, tile, within) = step.id.name else { continue };
-        if !shows_tile(tile, tiles) {
+        if !shows_tile(tile, tiles, comparison.page.detail) {
             continue;
         }
         if step.id.sequence != comparison.sequence
