@@ -172,15 +172,25 @@ pub fn product<T: Real>(a: View<'_, T>, b: View<'_, T>, arithmetic: Arithmetic) 
     c
 }
 
-/// Adds column by column: cells of a column are independent, so the processor may do several at once without
+/// Columns of the result that are summed side by side: each number of A is then read once for all of them.
+const ABREAST: usize = 4;
+
+/// Adds column by column: the cells of a column are independent, so the processor may do several at once without
 /// changing the order within any of them.
 fn add_in_order<T: Real>(a: View<'_, T>, b: View<'_, T>, c: &mut DMatrix<T>) {
-    for j in 0..b.ncols() {
-        for k in 0..a.ncols() {
-            let factor = b[(k, j)];
-            let mut column = c.column_mut(j);
-            for (sum, x) in column.as_mut_slice().iter_mut().zip(a.column(k).as_slice()) {
-                *sum += *x * factor;
+    let rows = a.nrows();
+    if rows == 0 {
+        return;
+    }
+    let mut columns = c.as_mut_slice().chunks_exact_mut(rows).enumerate();
+    while let Some((j, first)) = columns.next() {
+        let rest: Vec<&mut [T]> = columns.by_ref().take(ABREAST - 1).map(|(_, column)| column).collect();
+        match <[&mut [T]; ABREAST - 1]>::try_from(rest) {
+            Ok([second, third, fourth]) => simd::add_four(a, b, j, [first, second, third, fourth]),
+            Err(rest) => {
+                for (column, sums) in std::iter::once(first).chain(rest).enumerate() {
+                    simd::add_one(a, b, j + column, sums);
+                }
             }
         }
     }

@@ -1,8 +1,46 @@
-//! The softmax's inner loops in single precision, on the widest vector units that the processor has.
+//! The innermost loops, on the widest vector units that the processor has.
 //!
 //! The loops are plain Rust; `pulp` compiles each for several generations of processors and picks one at run time.
 
 use pulp::Arch;
+
+use super::{Real, View};
+
+/// Column `j` of A · B, added to what `sums` holds: term by term from left to right, each product rounded before it is
+/// added (wider units do more rows at once, not other sums).
+pub(super) fn add_one<T: Real>(a: View<'_, T>, b: View<'_, T>, j: usize, sums: &mut [T]) {
+    Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            for k in 0..a.ncols() {
+                let factor = b[(k, j)];
+                for (sum, x) in sums.iter_mut().zip(a.column(k).as_slice()) {
+                    *sum += *x * factor;
+                }
+            }
+        },
+    );
+}
+
+/// Columns `j` to `j + 3` of A · B, like [`add_one`].
+pub(super) fn add_four<T: Real>(a: View<'_, T>, b: View<'_, T>, j: usize, sums: [&mut [T]; 4]) {
+    let [s0, s1, s2, s3] = sums;
+    Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            for k in 0..a.ncols() {
+                let [f0, f1, f2, f3] = [0, 1, 2, 3].map(|next| b[(k, j + next)]);
+                let sums = s0.iter_mut().zip(s1.iter_mut()).zip(s2.iter_mut().zip(s3.iter_mut()));
+                for (((s0, s1), (s2, s3)), x) in sums.zip(a.column(k).as_slice()) {
+                    *s0 += *x * f0;
+                    *s1 += *x * f1;
+                    *s2 += *x * f2;
+                    *s3 += *x * f3;
+                }
+            }
+        },
+    );
+}
 
 /// Whether no number is infinite or not a number: those have all ones in the exponent.
 pub(super) fn all_finite(run: &[f32]) -> bool {

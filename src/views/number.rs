@@ -27,8 +27,13 @@ pub fn number(value: f64, digits: usize) -> String {
 
 /// The digits that a whole table needs: none where every number is whole, else those asked for.
 pub fn digits_for<'a>(values: impl IntoIterator<Item = &'a f64>, digits: usize) -> usize {
-    let all_whole = values.into_iter().all(|v| !v.is_finite() || (v.fract() == 0.0 && v.abs() < 1e9));
+    let all_whole = values.into_iter().all(|v| !v.is_finite() || is_whole(*v));
     if all_whole { 0 } else { digits }
+}
+
+/// Whether a number is written without decimals: whole, and not so large that it is written with an exponent.
+pub fn is_whole(value: f64) -> bool {
+    value.fract() == 0.0 && value.abs() < 1e9
 }
 
 /// A whole number with its thousands set apart: 1050624 → 1,050,624.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::grid::Grid;
-use super::number::{digits_for, number};
+use super::number::{is_whole, number};
 use super::page::Layout;
 use super::{Scene, table};
 
@@ -26,16 +26,16 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
             Layout::Rows => step.shape,
             Layout::Columns => (step.shape.1, step.shape.0),
         };
-        let seen: Vec<f64> = value.iter().copied().filter(|v| v.is_finite()).collect();
-        hidden |= seen.len() < value.len();
-        let digits = digits_for(&seen, scene.page.digits);
-        let shown = |v: f64| if seen.is_empty() { String::new() } else { number(v, digits) };
+        let seen = Seen::of(value.iter());
+        hidden |= seen.count < value.len();
+        let digits = if seen.whole { 0 } else { scene.page.digits };
+        let shown = |v: f64, digits: usize| if seen.count == 0 { String::new() } else { number(v, digits) };
         grid.rows.push(step.id.to_string());
         grid.cells.push(vec![
             format!("{rows}×{columns}"),
-            shown(seen.iter().copied().fold(f64::INFINITY, f64::min)),
-            number(seen.iter().sum::<f64>() / seen.len().max(1) as f64, scene.page.digits),
-            shown(seen.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
+            shown(seen.least, digits),
+            shown(seen.sum / seen.count as f64, scene.page.digits),
+            shown(seen.most, digits),
         ]);
     }
     write!(out, "\n{}", grid.render(&scene.page))?;
@@ -49,4 +49,27 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// What a matrix holds, in one pass: of a large one a second pass costs more than the sums.
+struct Seen {
+    count: usize,
+    least: f64,
+    most: f64,
+    sum: f64,
+    whole: bool,
+}
+
+impl Seen {
+    /// The finite numbers among those given.
+    fn of<'a>(numbers: impl Iterator<Item = &'a f64>) -> Self {
+        let nothing = Self { count: 0, least: f64::INFINITY, most: f64::NEG_INFINITY, sum: 0.0, whole: true };
+        numbers.filter(|number| number.is_finite()).fold(nothing, |seen, number| Self {
+            count: seen.count + 1,
+            least: seen.least.min(*number),
+            most: seen.most.max(*number),
+            sum: seen.sum + number,
+            whole: seen.whole && is_whole(*number),
+        })
+    }
 }
