@@ -53,7 +53,7 @@ fn without_arguments_it_is_the_base_transformer_and_says_so() {
     assert!(page.contains("You named no model, so this is the base Transformer."), "{page}");
     for row in [
         "│ W_Q ┆ 512 × 512 ┆ d_model × h·d_k ┆ 512 × 8·64 ┆ 262,144 │",
-        "│ b_Q ┆ 512 ┆ h·d_k ┆ 8·64 ┆ 512 │",
+        "│ b_Q (if it had) ┆ 512 ┆ h·d_k ┆ 8·64 ┆ 512 │",
         "│ without biases ┆ 1,048,576 ┆ 6 × 1048576 ┆ 6,291,456 │",
         "│ with biases ┆ 1,050,624 ┆ 6 × 1050624 ┆ 6,303,744 │",
         "│ together ┆ 1,048,576 ┆ 1,048,576 │",

@@ -62,13 +62,15 @@ fn blind_a(meaning: &str) -> String {
 #[test]
 fn a_row_that_sees_nothing_is_not_said_to_sum_to_one() {
     let weights = "head.1.weights";
-    let never = ["Every row sums to 1", "Even: a"];
-    let common = "Every other row sums to 1. Nothing can be seen from a:";
-    for (meaning, words) in [
-        ("zeros", "zeros, as this lesson asks."),
-        ("nan", "0/0 is not a number, as in a plain softmax."),
-        ("uniform", "spread evenly over every key, as this lesson asks."),
+    // Spread evenly, even a row that sees nothing sums to 1; zeros and NaN do not.
+    let (rest, all) = ("All remaining rows sum to 1.", "Every row sums to 1.");
+    for (meaning, sums, other, words) in [
+        ("zeros", rest, all, "zeros, as this lesson asks."),
+        ("nan", rest, all, "0/0 is not a number, as in a plain softmax."),
+        ("uniform", all, rest, "spread evenly over every key, as this lesson asks."),
     ] {
+        let never = [other, "Even: a"];
+        let common = format!("{sums} Nothing can be seen from a:");
         let lesson = blind_a(&format!("fully_masked_rows: {meaning}"));
         case(&lesson, weights, &[&format!("{common} {words}"), "Sharpest: b looks at b, 0.6698."], &never);
         case(
@@ -136,7 +138,7 @@ fn a_sink_is_part_of_every_sum() {
             "Nothing can be seen from a: the sink takes all.",
             "with a sink of 0.5",
         ],
-        &["Every other row", "Even: a", "as this lesson asks", "sums to 1. "],
+        &["All remaining", "Even: a", "as this lesson asks", "sums to 1. "],
     );
     case(&lesson, "head.1.sink_weight", &["its largest share is 1.0000, of a."], &[]);
     let flat = one_head("d_model: 1, sinks: [0]", "[[0], [0]]");
@@ -152,8 +154,8 @@ fn a_sink_is_part_of_every_sum() {
 #[test]
 fn a_tie_is_said_to_be_one() {
     let tied = format!("tokens: [a, b]\n{}", one_head("d_model: 2", "[[1, 0], [0, 1]]"));
-    case(&tied, "head.1.scores", &["a answers a best, 0.7071 (others as well)."], &["same"]);
-    case(&tied, "head.1.weights", &["Sharpest: a looks at a, 0.6698 (others as much)."], &["Even"]);
+    case(&tied, "head.1.scores", &["a answers a best, 0.7071 (others tie)."], &["same"]);
+    case(&tied, "head.1.weights", &["Sharpest: a looks at a, 0.6698 (others tie)."], &["Even"]);
     // 4 · 4 = 16 is alone at the top: b asks, b answers.
     let alone = format!("tokens: [a, b]\n{}", one_head("d_model: 2", "[[1, 0], [0, 4]]"));
     case(&alone, "head.1.scores", &["b answers b best, 11.3137."], &["others"]);
@@ -166,7 +168,7 @@ fn rows_of_equal_scores_are_even_and_not_sharp() {
     // a and b score each other 1/√2 and c 0; c is the zero vector and scores everything 0.
     case(&flat, "head.1.scores", &["c scores every key the same, 0.0000."], &["c score every"]);
     case(&flat, "head.1.weights", &["Even: c (0.3333 each).", "Sharpest: a looks at a"], &[]);
-    case(&flat, "head.1.q", &["Head 1 owns columns 1 to 2. c is the zero vector here."], &["All zero"]);
+    case(&flat, "head.1.q", &["Head 1 owns columns 1 to 2. Here c is the zero vector."], &["All zero"]);
 
     let all = format!("tokens: [a, b, c]\n{}", one_head("d_model: 2", "[[1, 0], [1, 0], [1, 0]]"));
     case(&all, "head.1.scores", &["a, b and c score every key the same."], &["best"]);
@@ -189,7 +191,7 @@ fn distances_break_equal_scores() {
         &[],
     );
     // Row a: e^0 : e^−½ : e^−1 = 1 : 0.6065 : 0.3679, so 1 / 1.9744 = 0.5065; row c is its mirror image.
-    case(&lesson, "head.1.weights", &["Sharpest: a looks at a, 0.5065 (others as much)."], &["Even"]);
+    case(&lesson, "head.1.weights", &["Sharpest: a looks at a, 0.5065 (others tie)."], &["Even"]);
     // A slope below zero rewards distance.
     case(
         &alibi("-1"),

@@ -71,7 +71,10 @@ pub fn escape(cell: &str) -> String {
 /// Whether there is text in the row, and no number: the names of columns.
 fn is_header(record: &StringRecord) -> bool {
     let is_text = |cell: &str| cell.parse::<f64>().is_err() && Cell::truth(cell).is_none();
-    record.iter().all(is_text) && record.iter().any(|cell| !cell.is_empty())
+    // `1 0 0 0` is a row with another separator, not a name.
+    let may_be_a_name = |cell: &str| !cell.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
+    record.iter().all(|cell| is_text(cell) && may_be_a_name(cell))
+        && record.iter().any(|cell| !cell.is_empty())
 }
 
 /// What a cell says.
@@ -317,7 +320,8 @@ mod tests {
         refused("1,x\n3,4\n", "row 1, column 2 is \"x\"", Some((1, 3)));
         refused("\"1,5\",2\n", "row 1, column 1 is \"1,5\"", Some((1, 1)));
         refused("1,2,\n", "column 3 is empty", Some((1, 5)));
-        refused("1 2\n3 4\n", "commas between the numbers", Some((2, 1)));
+        refused("1 2\n3 4\n", "commas between the numbers", Some((1, 1)));
+        refused("1 0\n3,4\n", "row 1, column 1 is \"1 0\"", Some((1, 1)));
         refused("1,−2\n", "a hyphen", Some((1, 3)));
         refused("1,1e999\n", "too large", Some((1, 3)));
         refused("9007199254740993\n", "beyond ±2^53", Some((1, 1)));

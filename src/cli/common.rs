@@ -65,6 +65,9 @@ pub enum Lang {
 pub(super) fn counted_from_one(text: &str) -> Result<usize, String> {
     match text.trim().parse::<usize>() {
         Ok(number) if number > 0 => Ok(number),
+        Err(error) if *error.kind() == std::num::IntErrorKind::PosOverflow => {
+            Err("that is too large".to_owned())
+        }
         _ => Err("a whole number from 1 is needed".to_owned()),
     }
 }

@@ -66,6 +66,16 @@ pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
     let problem =
         lesson::load(&args.lesson, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
     let sequence = sequence(args, &problem)?;
+    if let Some(twice) =
+        args.variants.iter().enumerate().find(|(at, variant)| args.variants[..*at].contains(variant))
+    {
+        let fault = Fault::new(
+            format!("{} is named twice", twice.1),
+            "a variant differs in nothing from itself",
+            "name each variant once",
+        );
+        return Err(fault.in_source("--variants").into());
+    }
     let call = problem.call();
     let page = args.common.page(args.layout.into());
     let mut sides = Vec::with_capacity(args.variants.len());
@@ -85,6 +95,7 @@ pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
         labels: &problem.labels,
         sides: &sides,
         attention: &problem.attention,
+        batch: problem.batch,
         sequence,
         page,
     };

@@ -83,9 +83,11 @@ impl Pattern {
 fn nothing_matches(pattern: &str, ids: &[StepId]) -> crate::fault::Faults {
     let mut names: Vec<String> = ids.iter().map(|id| id.name.to_string()).collect();
     names.extend(ids.iter().filter_map(|id| file_name(id.name)));
+    let stem = format!("{}.", pattern.trim_end_matches('.'));
     let remedy = match nearest(pattern, names.iter().map(String::as_str)) {
+        _ if names.iter().any(|name| name.starts_with(&stem)) => format!("did you mean {stem}*?"),
         Some(near) => format!("did you mean {near}? Globs work too: head.2.*"),
-        None => "use names as the page shows them, or globs such as head.2.*".to_owned(),
+        None => "use names as --summary lists them, or globs such as head.2.*".to_owned(),
     };
     let last = ids.last().map(ToString::to_string).unwrap_or_default();
     Fault::new(

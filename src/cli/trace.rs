@@ -1,6 +1,7 @@
 //! `mha trace`: loads a lesson, runs its plan, writes every step.
 
 use std::collections::HashSet;
+use std::io::Write;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
@@ -11,7 +12,7 @@ use super::output::{self, Content};
 use super::select::Selection;
 use super::{Common, Ending, lesson};
 use crate::fault::{Fault, Faults, Outcome};
-use crate::lesson::{Piece, Problem, pieces};
+use crate::lesson::{Piece, Problem, Saying, pieces};
 use crate::ops::{Arithmetic, Layout};
 use crate::plan::{Plan, StepId, attention};
 use crate::trace::{Keep, Trace, run_plan};
@@ -118,7 +119,35 @@ pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
     let trace = run_plan(plan, &call.inputs, &keep, Arithmetic::Ordered)
         .map_err(|faults| faults.in_source(&source))?;
     write(args, &problem, &trace, &steps)?;
+    if !args.common.quiet {
+        warn_of_untold(&problem, trace.plan());
+    }
     Ok(Ending::Done)
+}
+
+/// A story that speaks of steps which are not there is the author's slip: the page stands, and they are told.
+fn warn_of_untold(problem: &Problem, plan: &Plan) {
+    let first = problem.batch.map(|_| 0);
+    let is_there =
+        |id: StepId| plan.get(id).or_else(|| plan.get(id.in_sequence(first))).map(|step| step.shape);
+    let told = |saying: &&Saying| {
+        is_there(saying.at).is_some()
+            && pieces(&saying.say).iter().all(|piece| match piece {
+                Piece::Cell(id, r, c) => {
+                    is_there(*id).is_some_and(|(rows, columns)| *r < rows && *c < columns)
+                }
+                Piece::Text(_) => true,
+            })
+    };
+    let untold = problem.story.len() - problem.story.iter().filter(told).count();
+    if untold > 0 {
+        let sentences = if untold == 1 { "1 sentence".to_owned() } else { format!("{untold} sentences") };
+        let warning = format!(
+            "warning: {sentences} of the story cannot be told as written; mha lessons validate says why"
+        );
+        // Nobody is left to tell if standard error is closed.
+        let _ = writeln!(std::io::stderr(), "{warning}");
+    }
 }
 
 fn choose(args: &TraceArgs, problem: &Problem, plan: &Plan) -> Outcome<Vec<StepId>> {

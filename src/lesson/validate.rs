@@ -106,7 +106,7 @@ fn untrue(claim: &Claim, value: Option<View<'_, f64>>) -> Option<Fault> {
                         from_column + c + 1
                     ),
                     format!(
-                        "the difference is {:e}; at most {:e} is allowed",
+                        "the difference is {:.1e}; at most {:.1e} is allowed",
                         (is - said).abs(),
                         claim.tolerance
                     ),

@@ -71,8 +71,8 @@ impl Operation for Columns {
             count if count == told.value.nrows() => {
                 " All zero: nothing of these tokens is left here.".to_owned()
             }
-            1 => format!(" {} is the zero vector here.", blanks[0]),
-            _ => format!(" {} are zero vectors here.", super::list(blanks)),
+            1 => format!(" Here {} is the zero vector.", blanks[0]),
+            _ => format!(" Here {} are zero vectors.", super::list(blanks)),
         };
         match told.role {
             Role::HeadQueries(head) => format!("Head {} owns {block}.{zero}", head + 1),

@@ -46,7 +46,7 @@ impl Operation for Given {
         };
         match told.role {
             Role::Input => tokens_of(rows),
-            Role::Source => format!("The other sequence: {}", tokens_of(rows)),
+            Role::Source => format!("The other sequence, {}", tokens_of(rows)),
             Role::Projection(letter) if is_identity(&told.value) => {
                 format!("The identity: W_{letter} passes its input through unchanged.")
             }

@@ -112,7 +112,7 @@ impl Operation for Scores {
                 told.column(c),
                 told.row(r),
                 told.number(best),
-                if tied { " (others as well)" } else { "" }
+                if tied { " (others tie)" } else { "" }
             ),
             None => format!("{way}."),
         };

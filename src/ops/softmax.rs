@@ -130,16 +130,18 @@ impl Operation for Softmax {
 
     fn tell(&self, told: &Told<'_>) -> String {
         let (every, other) = match told.layout {
-            Layout::Rows => ("Every row sums", "Every other row sums"),
-            Layout::Columns => ("Every column sums", "Every other column sums"),
+            Layout::Rows => ("Every row sums", "All remaining rows sum"),
+            Layout::Columns => ("Every column sums", "All remaining columns sum"),
         };
         let empty = self.empty_lines(told);
         let all = match self.sink {
-            None if !empty.is_empty() => other,
+            None if !empty.is_empty() && self.empty_rows != FullyMaskedRows::Uniform => other,
             _ => every,
         };
         let mut sentences = match self.sink {
-            None if empty.len() == told.value.nrows() => Vec::new(),
+            None if empty.len() == told.value.nrows() && self.empty_rows != FullyMaskedRows::Uniform => {
+                Vec::new()
+            }
             None => vec![format!("{all} to 1.")],
             Some(_) => vec![format!("{all} to 1 together with what the sink takes.")],
         };
@@ -147,24 +149,28 @@ impl Operation for Softmax {
             let names = list_of(told.rows, &empty);
             sentences.push(format!("Nothing can be seen from {names}: {}.", self.told_of_empty()));
         }
-        let seen = |r: usize| told.value.row(r).iter().filter(|w| **w > 0.0).count();
-        let choosing: Vec<usize> = (0..told.value.nrows())
-            .filter(|r| !empty.contains(r) && seen(*r) > 1 && !told.is_flat(*r))
-            .collect();
+        let rows: Vec<usize> = (0..told.value.nrows()).filter(|r| !empty.contains(r)).collect();
+        let (even, choosing): (Vec<usize>, Vec<usize>) =
+            rows.iter().filter(|r| seen(told, **r).len() > 1).partition(|r| is_even(&seen(told, **r)));
         if let Some((best, r, c, tied)) = told.largest_of(&choosing) {
+            let choice =
+                if rows.iter().any(|r| seen(told, *r).len() == 1) { " where there is a choice" } else { "" };
             sentences.push(format!(
-                "Sharpest: {} looks at {}, {}{}.",
+                "Sharpest{choice}: {} looks at {}, {}{}.",
                 told.row(r),
                 told.column(c),
                 told.number(best),
-                if tied { " (others as much)" } else { "" }
+                if tied { " (others tie)" } else { "" }
             ));
         }
-        let even: Vec<usize> =
-            (0..told.value.nrows()).filter(|r| told.is_flat(*r) && !empty.contains(r)).collect();
-        if let Some(first) = even.first() {
+        let all_seen = |r: &&usize| seen(told, **r).len() == told.value.ncols();
+        let (over_all, over_some): (Vec<usize>, Vec<usize>) = even.iter().partition(all_seen);
+        if let Some(first) = over_all.first() {
             let each = told.number(told.value[(*first, 0)]);
-            sentences.push(format!("Even: {} ({each} each).", list_of(told.rows, &even)));
+            sentences.push(format!("Even: {} ({each} each).", list_of(told.rows, &over_all)));
+        }
+        if !over_some.is_empty() {
+            sentences.push(format!("Even over what is left to see: {}.", list_of(told.rows, &over_some)));
         }
         sentences.join(" ")
     }
@@ -188,6 +194,17 @@ impl Softmax {
         let Some(scores) = told.inputs.first() else { return Vec::new() };
         (0..scores.nrows()).filter(|r| scores.row(*r).iter().all(|s| *s == f64::NEG_INFINITY)).collect()
     }
+}
+
+/// The weights of a row that are not zero.
+fn seen(told: &Told<'_>, row: usize) -> Vec<f64> {
+    told.value.row(row).iter().copied().filter(|weight| *weight > 0.0).collect()
+}
+
+/// Whether all are the same but for rounding.
+fn is_even(weights: &[f64]) -> bool {
+    let most = weights.iter().copied().fold(0.0, f64::max);
+    weights.iter().all(|weight| most - weight <= 1e-12)
 }
 
 fn list_of(names: &[String], at: &[usize]) -> String {

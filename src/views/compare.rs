@@ -12,7 +12,7 @@ use super::sheet::Sheet;
 use super::table;
 use crate::fault::visible;
 use crate::lesson::Labels;
-use crate::ops::{View, size};
+use crate::ops::{Op, View, size};
 use crate::plan::memory::{self, Kind};
 use crate::plan::rewrites::Variant;
 use crate::plan::{Attention, Call, HeadStep, Name, Plan, Stack, Step, StepId, TileStep};
@@ -41,6 +41,8 @@ pub struct Comparison<'a> {
     pub sides: &'a [Compared],
     /// The call as the lesson has it.
     pub attention: &'a Attention,
+    /// How many sequences the batch has.
+    pub batch: Option<usize>,
     /// The sequence shown.
     pub sequence: Option<usize>,
     /// The look of the page.
@@ -112,6 +114,15 @@ pub fn write(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()>
     for side in comparison.sides {
         write!(out, "{}", page.paragraph(&format!("{}: {}.", side.variant, side.variant.meaning()), 0))?;
     }
+    for side in comparison.sides {
+        if let Some(words) = remark(side, comparison.sequence) {
+            write!(out, "{}", page.paragraph(&words, 0))?;
+        }
+    }
+    if let (Some(count), Some(shown)) = (comparison.batch, comparison.sequence) {
+        let words = format!("Sequence {} of {count}; --sequence N shows another.", shown + 1);
+        write!(out, "{}", page.paragraph(&words, 0))?;
+    }
     let widens = |side: &Compared| {
         side.call.attention.num_kv_heads > comparison.attention.num_kv_heads
             || matches!(side.variant, Variant::SingleHead | Variant::Averaged)
@@ -144,6 +155,26 @@ pub fn write(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()>
     outputs(comparison, out)
 }
 
+/// What has to be said of a variant on this very problem.
+fn remark(side: &Compared, sequence: Option<usize>) -> Option<String> {
+    let plan = side.trace.plan();
+    match side.variant {
+        Variant::Causal => {
+            let masks = plan.steps().iter().find_map(|step| match &step.op {
+                Op::Mask(mask) if step.id.sequence == sequence => Some(mask.reasons.clone()),
+                _ => None,
+            })?;
+            Some(format!("The mask of causal: {masks}."))
+        }
+        Variant::Fused if plan.get(Name::WQkv.into()).is_none() => Some(
+            "fused has three products here and not one: queries and keys come from different inputs, have biases only in \
+             part, or are given already projected."
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
+
 fn heading(words: &str, page: &Page, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     for line in page.paragraph(words, 0).lines() {
@@ -171,7 +202,10 @@ fn figures(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
     let shape = |side: &Compared, name: Name| {
         side.trace.plan().get(StepId { sequence, name }).map_or("–".to_owned(), |step| facing(step.shape))
     };
-    row("num_heads", &|side| side.call.attention.num_heads.to_string());
+    row("num_heads", &|side| {
+        let (named, run) = (side.call.attention.num_heads, side.figures.entropies.len());
+        if run > named { format!("{named}, run {run} times") } else { named.to_string() }
+    });
     row("num_kv_heads", &|side| side.call.attention.num_kv_heads.to_string());
     row("d_k", &|side| side.call.attention.d_k.to_string());
     row("d_v", &|side| side.call.attention.d_v.to_string());
@@ -226,7 +260,7 @@ fn weights(comparison: &Comparison<'_>, side: &Compared, out: &mut dyn Write) ->
     let keys = heads.first().map_or(0, View::ncols);
     for (head, value) in heads.iter().enumerate() {
         let words = format!(
-            "{} · attention weights of head {} · entropy in bits, even is {}",
+            "{} · attention weights of head {} · entropy in bits, even over all {keys} keys is {}",
             side.variant,
             head + 1,
             { number(libm::log2(keys as f64), page.digits) }
@@ -298,9 +332,10 @@ fn memory_table(comparison: &Comparison<'_>, variant: &Compared, out: &mut dyn W
         ]);
         if let Some(step) = plan.get(id).filter(|step| !step.inputs.is_empty()) {
             let formula = plan.formula(step, Layout::Rows);
-            formulas.push_str(
-                &comparison.page.paragraph(&format!("{} · {}", formula.equation, formula.sizes), 4),
-            );
+            formulas.push_str(&comparison.page.paragraph(
+                &format!("{}{}{}", formula.equation, comparison.page.between(), formula.sizes),
+                4,
+            ));
         }
     }
     write!(out, "{}", grid.render(&comparison.page))?;
@@ -414,6 +449,10 @@ fn outputs(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
             Grid { elsewhere: "; --format json has them all", ..table::grid(&sheet, step, page) }
                 .render(page)
         )?;
+        let (row, column) = match page.layout {
+            Layout::Rows => (row, column),
+            Layout::Columns => (column, row),
+        };
         let words = format!("Largest: {} at [{},{}].", number(largest, digits), row + 1, column + 1);
         write!(out, "{}", page.paragraph(&words, 4))?;
     }

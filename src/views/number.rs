@@ -69,7 +69,11 @@ pub fn rounded_bytes(count: u128) -> String {
         size /= 1024.0;
         unit += 1;
     }
-    let size = if size.fract() == 0.0 { format!("{size:.0}") } else { format!("{size:.2}") };
+    let size = if size.fract() == 0.0 {
+        format!("{size:.0}")
+    } else {
+        format!("{:.2}", (size * 100.0).round() / 100.0)
+    };
     format!("{size} {}", UNITS[unit])
 }
 

@@ -36,6 +36,12 @@ impl Default for Page {
 }
 
 impl Page {
+    /// What stands between a formula and its sizes, and between a name and its title.
+    pub fn between(&self) -> &'static str {
+        // In ASCII a middle dot becomes the sign for a product, which this is not.
+        if self.ascii { " ; " } else { " · " }
+    }
+
     /// The text in this page's alphabet.
     pub fn letters(&self, text: &str) -> String {
         if self.ascii { ascii(text) } else { text.to_owned() }
@@ -111,7 +117,7 @@ pub fn shorten(label: &str, room: usize) -> String {
 /// The text with every mathematical sign spelled in ASCII; other letters stay `?`-free by falling back to `\u{…}`.
 pub fn ascii(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in text.replace("√d_k", "sqrt(d_k)").chars() {
         match c {
             c if c.is_ascii() => plain.push(c), // escape codes of colour among them
             '×' => plain.push('x'),
@@ -174,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_formula_can_be_spelled_in_ascii() {
-        assert_eq!(ascii("S₁ = Q₁K₁ᵀ / √d_k · 3×2 → 3×3"), "S1 = Q1K1^T / sqrt d_k * 3x2 -> 3x3");
+        assert_eq!(ascii("S₁ = Q₁K₁ᵀ / √d_k · 3×2 → 3×3"), "S1 = Q1K1^T / sqrt(d_k) * 3x2 -> 3x3");
     }
 
     #[test]

@@ -173,7 +173,15 @@ fn parameters(sheet: &mut Sheet, report: &Report) {
     let shape = |sizes: &[u64]| sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(" × ");
     let rows = matrices.iter().map(|matrix| {
         let Figure { formula, factors, value } = &matrix.count;
-        (matrix.name.into(), vec![shape(&matrix.shape), formula.clone(), factors.clone(), count(*value)])
+        let if_it_had = if matrix.name.starts_with('b') && !report.shape.layer.biases.any() {
+            " (if it had)"
+        } else {
+            ""
+        };
+        (
+            format!("{}{if_it_had}", matrix.name),
+            vec![shape(&matrix.shape), formula.clone(), factors.clone(), count(*value)],
+        )
     });
     let columns =
         [("shape", Side::Left), ("formula", Side::Left), ("factors", Side::Left), ("numbers", Side::Right)];

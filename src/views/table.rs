@@ -16,6 +16,8 @@ use crate::plan::{HeadStep, Name, Step, names as called};
 
 /// Blanks before everything that belongs to a step.
 const INDENT: usize = 4;
+/// From so many steps on a page says how to narrow it.
+const LONG: usize = 12;
 
 /// Writes the whole page.
 ///
@@ -28,6 +30,10 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
         if let Some(step) = scene.trace.plan().get(*id) {
             write_step(scene, numbers.get(&id.name).copied().unwrap_or(0), step, out)?;
         }
+    }
+    if scene.steps.len() == numbers.len() && numbers.len() > LONG && scene.page.detail == Detail::Told {
+        let words = "--steps, --heads and --summary narrow this page; mha trace --help has examples.";
+        write!(out, "\n{}", scene.page.paragraph(words, 0))?;
     }
     Ok(())
 }
@@ -51,9 +57,9 @@ pub fn heading(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
     if !scene.source.is_empty() && page.detail != Detail::Bare {
         write!(out, "{}", page.paragraph(&format!("Source: {}", visible(scene.source)), 0))?;
     }
-    if page.layout == Layout::Columns {
-        let words = "Every matrix is turned here: a token is a column, and what the lesson calls rows stands in columns. \
-                     step[r,c] in its words counts as ever: row first, a token a row.";
+    if page.layout == Layout::Columns && page.detail != Detail::Bare {
+        let words = "Every matrix is turned here: a token is a column. Rows, columns and sizes in the lesson's own words are \
+                     those before turning.";
         write!(out, "{}", page.paragraph(words, 0))?;
     }
     let shown: BTreeSet<usize> = scene.steps.iter().filter_map(|id| id.sequence).collect();
@@ -63,7 +69,7 @@ pub fn heading(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
                 "Sequence {} of {count}; --sequence N shows another, --sequence all every one.",
                 first + 1
             ),
-            _ => format!("All {count} sequences of the batch."),
+            _ => "Every sequence of the batch.".to_owned(),
         };
         write!(out, "{}", page.paragraph(&words, 0))?;
     }
@@ -75,7 +81,7 @@ fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write
     writeln!(out)?;
     let name = format!("{number:>2}  {}", step.id);
     let title = page.letters(&called::title(step.id.name));
-    let around = page.letters(" · ");
+    let around = page.between();
     if super::page::width(&name) + super::page::width(&title) + 3 <= page.width {
         writeln!(out, "{}{around}{title}", name.cyan().bold())?;
     } else {
@@ -86,7 +92,7 @@ fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write
     let line = if formula.sizes.is_empty() {
         formula.equation
     } else {
-        format!("{} · {}", formula.equation, formula.sizes)
+        format!("{}{}{}", formula.equation, page.between(), formula.sizes)
     };
     if page.detail != Detail::Bare {
         write!(out, "{}", page.paragraph(&line, INDENT))?;

@@ -142,7 +142,7 @@ impl FromStr for Variant {
         let (name, number) = match text.split_once(':') {
             Some((name, number)) => {
                 let counted = number.parse::<usize>().ok().filter(|n| *n > 0);
-                (name, Some(counted.ok_or_else(|| format!("{number} is not a number from 1"))?))
+                (name, Some(counted.ok_or_else(|| format!("after {name}: comes a whole number from 1 (no larger than there are heads or keys)"))?))
             }
             None => (text, None),
         };
