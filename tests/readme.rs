@@ -1,6 +1,7 @@
 //! The README is true: every `$ mha …` in it is run, in order, in one folder, and what it prints is what stands there.
 //!
 //! In an expected output a line `…` stands for any lines. YAML blocks are saved under the name in backticks before them.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so at once")]
 
 #[path = "common/run.rs"]
 #[expect(dead_code, reason = "no shell is needed here")]
