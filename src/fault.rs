@@ -170,6 +170,32 @@ pub fn reason(error: &io::Error) -> String {
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
+/// A told fault folded at blanks to a terminal's width; lines that quote a file stay as they are.
+pub fn folded(told: &str, width: usize) -> String {
+    const HANGING: &str = "       ";
+    let mut text = String::with_capacity(told.len());
+    for line in told.lines() {
+        let is_prose =
+            ["error: ", "warning: ", "  why: ", "  try: "].iter().any(|start| line.starts_with(start));
+        let mut taken = 0;
+        for (index, word) in line.split(' ').enumerate() {
+            let wide = unicode_width::UnicodeWidthStr::width(word);
+            if is_prose && taken > HANGING.len() && taken + 1 + wide > width {
+                text.push('\n');
+                text.push_str(HANGING);
+                taken = HANGING.len();
+            } else if index > 0 {
+                text.push(' ');
+                taken += 1;
+            }
+            text.push_str(word);
+            taken += wide;
+        }
+        text.push('\n');
+    }
+    text
+}
+
 /// The known word nearest to `word`, where one is near enough to be what was meant.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
@@ -211,6 +237,17 @@ mod tests {
         assert_eq!(said(io::ErrorKind::NotFound), "there is no such file or folder");
         assert_eq!(said(io::ErrorKind::StorageFull), "no space is left on the disk");
         assert!(!reason(&io::Error::from_raw_os_error(5)).contains("os error"));
+    }
+
+    #[test]
+    fn a_long_reason_is_folded_at_blanks_and_a_quoted_line_is_not() {
+        let told = "error: no step is called nosuch\n 1 | a line of a file that is longer\n  try: use names as listed\n";
+        let folded = folded(told, 24);
+        assert_eq!(
+            folded,
+            "error: no step is called\n       nosuch\n 1 | a line of a file that is longer\n  try: use names as\n       \
+             listed\n"
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use mha::cli::{Cli, Ending};
-use mha::fault::visible;
+use mha::fault::{folded, visible};
 use mha::views::page::ascii;
 
 fn main() -> ExitCode {
@@ -21,6 +21,10 @@ fn main() -> ExitCode {
             // Nobody is left to tell if standard error is closed too.
             let text = faults.to_string();
             let text = if cli.common().ascii { ascii(&text) } else { text };
+            let text = match terminal_size::terminal_size_of(std::io::stderr()) {
+                Some((columns, _)) if columns.0 > 0 => folded(&text, usize::from(columns.0)),
+                _ => text,
+            };
             let _ = write!(std::io::stderr(), "{text}");
             ExitCode::from(2)
         }
