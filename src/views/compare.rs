@@ -374,12 +374,7 @@ fn states(comparison: &Comparison<'_>, side: &Compared, out: &mut dyn Write) -> 
         let words = format!("{} · head {}, tile {} · {what}", side.variant, head.0 + 1, tile + 1);
         heading(&words, &comparison.page, out)?;
         let sheet = Sheet::new(step, value, comparison.labels, comparison.page.layout);
-        write!(
-            out,
-            "{}",
-            Grid { elsewhere: "; --format json has them all", ..table::grid(&sheet, step, &comparison.page) }
-                .render(&comparison.page)
-        )?;
+        write!(out, "{}", whole_in_json(&sheet, step, &comparison.page))?;
         if within == TileStep::State
             && let Some(inputs) = side.trace.inputs(step)
         {
@@ -400,6 +395,11 @@ fn states(comparison: &Comparison<'_>, side: &Compared, out: &mut dyn Write) -> 
     Ok(())
 }
 
+/// The table of a step; where it leaves columns out it says where they are.
+fn whole_in_json(sheet: &Sheet<'_>, step: &Step, page: &Page) -> String {
+    Grid { elsewhere: "; --format json has them all", ..table::grid(sheet, step, page) }.render(page)
+}
+
 /// Every variant's output, and how far it is from the first one's.
 fn outputs(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
     let page = &comparison.page;
@@ -408,12 +408,7 @@ fn outputs(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
         let Some((step, value)) = side.result(sequence) else { continue };
         heading(&format!("{} · {}", side.variant, step.id), page, out)?;
         let sheet = Sheet::new(step, value, comparison.labels, page.layout);
-        write!(
-            out,
-            "{}",
-            Grid { elsewhere: "; --format json has them all", ..table::grid(&sheet, step, page) }
-                .render(page)
-        )?;
+        write!(out, "{}", whole_in_json(&sheet, step, page))?;
     }
     let Some((first, others)) = comparison.sides.split_first() else { return Ok(()) };
     let Some((_, from)) = first.result(sequence) else { return Ok(()) };
@@ -443,12 +438,7 @@ fn outputs(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
         let difference = to - from;
         let sheet = Sheet::new(step, difference.as_view(), comparison.labels, page.layout);
         let digits = digits_for(sheet.numbers(), page.digits);
-        write!(
-            out,
-            "{}",
-            Grid { elsewhere: "; --format json has them all", ..table::grid(&sheet, step, page) }
-                .render(page)
-        )?;
+        write!(out, "{}", whole_in_json(&sheet, step, page))?;
         let (row, column) = match page.layout {
             Layout::Rows => (row, column),
             Layout::Columns => (column, row),
