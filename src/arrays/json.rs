@@ -48,7 +48,7 @@ pub fn parse(text: &str, unnamed: &str, place: &Place) -> Outcome<Vec<(String, A
 
 /// Python writes NaN and Infinity as bare words, which JSON does not know. They are put into quotes without moving
 /// anything, so that lines and columns stay right; a control character keeps them apart from people's strings.
-fn quote_bare_words(text: &str) -> Cow<'_, str> {
+pub(super) fn quote_bare_words(text: &str) -> Cow<'_, str> {
     if !text.contains("NaN") && !text.contains("Infinity") {
         return Cow::Borrowed(text);
     }
@@ -74,7 +74,7 @@ fn quote_bare_words(text: &str) -> Cow<'_, str> {
 }
 
 /// Bytes of the string that `text` begins with, quotes included; all of them where it never ends.
-fn string_length(text: &str) -> usize {
+pub(super) fn string_length(text: &str) -> usize {
     let mut escaped = false;
     for (index, byte) in text.bytes().enumerate().skip(1) {
         match byte {

@@ -4,6 +4,9 @@
 /// Bytes of a CSV or JSON file: about three million numbers as people and Python write them.
 pub const TEXT_BYTES: u64 = 64 << 20;
 
+/// Bytes of a `config.json` or another JSON document; the largest with 20,000 labels take one million.
+pub const DOCUMENT_BYTES: u64 = 16 << 20;
+
 /// Bytes of one `.npy` array, unpacked: GPT-2's embedding table in single precision takes 147 MiB.
 pub const NPY_BYTES: u64 = 256 << 20;
 

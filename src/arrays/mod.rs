@@ -8,6 +8,7 @@ use std::path::Path;
 
 mod array;
 pub mod csv;
+pub mod document;
 mod file;
 #[cfg(test)]
 mod hostile;
@@ -22,6 +23,7 @@ pub mod safetensors;
 mod witnesses;
 
 pub use array::{Array, Kind};
+pub use document::Document;
 pub(crate) use file::did_you_mean;
 
 use crate::fault::{Fault, Outcome, Place, nearest};

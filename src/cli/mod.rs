@@ -6,6 +6,7 @@ mod lesson;
 mod lessons;
 mod output;
 mod params;
+mod params_model;
 mod select;
 mod trace;
 

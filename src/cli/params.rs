@@ -34,6 +34,15 @@ pub(super) struct ParamsArgs {
     list: bool,
     #[command(flatten)]
     sizes: Sizes,
+    /// The class to count, where not the one that the config names: base, causal-lm, masked-lm, … or its full name
+    #[arg(long, value_name = "CLASS")]
+    class: Option<String>,
+    /// Read the config as one of this family
+    #[arg(long = "as", value_name = "FAMILY")]
+    family: Option<String>,
+    /// Tokens of the encoder [default: as seq-len]
+    #[arg(long, value_name = "N")]
+    source_len: Option<u64>,
     /// What parameters are stored in
     #[arg(long, value_name = "DTYPE", default_value = "fp16", value_parser = dtypes())]
     dtype: String,
@@ -141,6 +150,28 @@ fn list(args: &ParamsArgs) -> Outcome<Ending> {
 }
 
 fn report(args: &ParamsArgs) -> Outcome<Ending> {
+    if let Some(path) = args.preset.as_deref().filter(|name| name.contains(['.', '/'])) {
+        let number = |text: &Option<String>| text.as_deref().and_then(|text| text.parse().ok());
+        let target = number(&args.sizes.seq_len).unwrap_or(256);
+        let source = args.source_len.unwrap_or(target);
+        let lengths = crate::params::architecture::flops::Lengths {
+            target,
+            context: target,
+            source,
+            source_context: source,
+        };
+        let asked =
+            crate::params::architecture::Asked { class: args.class.clone(), family: args.family.clone() };
+        let batch = number(&args.sizes.batch).unwrap_or(1);
+        return super::params_model::run(
+            std::path::Path::new(path),
+            &asked,
+            lengths,
+            batch,
+            dtype(&args.kv_dtype),
+            &args.common,
+        );
+    }
     let report = Report::new(&request(args)?)?;
     let words = if args.common.quiet { Words::Few } else { Words::Usual };
     output::write(&args.common, Content::Text, |out| match args.format {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::fault::{Fault, Outcome};
+
 /// The type a parameter or a cached number is stored in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dtype {
@@ -17,48 +19,123 @@ pub enum Dtype {
     Int8,
     /// Whole numbers of four bits, two in a byte.
     Int4,
+    /// ggml: 32 whole numbers of 8 bits and a scale of 2 bytes.
+    Q8_0,
+    /// ggml: 256 of 6 bits with their scales.
+    Q6K,
+    /// ggml: 256 of 5 bits with their scales.
+    Q5K,
+    /// ggml: 32 of 5 bits, a scale and a minimum.
+    Q5_1,
+    /// ggml: 32 of 5 bits and a scale.
+    Q5_0,
+    /// ggml: 256 of 4 bits with their scales.
+    Q4K,
+    /// ggml: 32 of 4 bits, a scale and a minimum.
+    Q4_1,
+    /// ggml: 32 of 4 bits and a scale.
+    Q4_0,
+    /// ggml: 32 steps of an uneven scale and its factor.
+    Iq4Nl,
+    /// Open Compute Project: 32 floating-point numbers of 4 bits and a shared exponent of a byte.
+    Mxfp4,
+    /// ggml: 256 of 3 bits with their scales.
+    Q3K,
+    /// ggml: 256 of 2 bits with their scales.
+    Q2K,
 }
 
 impl Dtype {
-    /// All of them, widest first.
-    pub const ALL: [Self; 6] = [Self::Fp32, Self::Bf16, Self::Fp16, Self::Fp8, Self::Int8, Self::Int4];
+    /// All of them, plain types first, each kind widest first.
+    pub const ALL: [Self; 18] = [
+        Self::Fp32,
+        Self::Bf16,
+        Self::Fp16,
+        Self::Fp8,
+        Self::Int8,
+        Self::Int4,
+        Self::Q8_0,
+        Self::Q6K,
+        Self::Q5_1,
+        Self::Q5_0,
+        Self::Q5K,
+        Self::Q4_1,
+        Self::Q4_0,
+        Self::Q4K,
+        Self::Iq4Nl,
+        Self::Mxfp4,
+        Self::Q3K,
+        Self::Q2K,
+    ];
 
     /// As it is typed and shown.
     pub fn name(self) -> &'static str {
+        self.row().0
+    }
+
+    /// Numbers of a block and the bytes that the whole block takes, its scales included.
+    pub fn block(self) -> (u64, u64) {
+        let (_, numbers, bytes) = self.row();
+        (numbers, bytes)
+    }
+
+    /// Name, numbers of a block, bytes of a block.
+    fn row(self) -> (&'static str, u64, u64) {
         match self {
-            Self::Fp32 => "fp32",
-            Self::Bf16 => "bf16",
-            Self::Fp16 => "fp16",
-            Self::Fp8 => "fp8",
-            Self::Int8 => "int8",
-            Self::Int4 => "int4",
+            Self::Fp32 => ("fp32", 1, 4),
+            Self::Bf16 => ("bf16", 1, 2),
+            Self::Fp16 => ("fp16", 1, 2),
+            Self::Fp8 => ("fp8", 1, 1),
+            Self::Int8 => ("int8", 1, 1),
+            Self::Int4 => ("int4", 2, 1),
+            Self::Q8_0 => ("q8_0", 32, 34),
+            Self::Q6K => ("q6_k", 256, 210),
+            Self::Q5K => ("q5_k", 256, 176),
+            Self::Q5_1 => ("q5_1", 32, 24),
+            Self::Q5_0 => ("q5_0", 32, 22),
+            Self::Q4K => ("q4_k", 256, 144),
+            Self::Q4_1 => ("q4_1", 32, 20),
+            Self::Q4_0 => ("q4_0", 32, 18),
+            Self::Iq4Nl => ("iq4_nl", 32, 18),
+            Self::Mxfp4 => ("mxfp4", 32, 17),
+            Self::Q3K => ("q3_k", 256, 110),
+            Self::Q2K => ("q2_k", 256, 84),
         }
     }
 
-    /// Bits of one number. The scales that quantised files hold beside their numbers are not counted.
-    pub fn bits(self) -> u64 {
-        match self {
-            Self::Fp32 => 32,
-            Self::Bf16 | Self::Fp16 => 16,
-            Self::Fp8 | Self::Int8 => 8,
-            Self::Int4 => 4,
-        }
+    /// Bytes that so many numbers take, rounded up to a whole one.
+    ///
+    /// # Errors
+    /// They do not fit in 64 bits.
+    pub fn bytes(self, numbers: u64) -> Outcome<u64> {
+        let (of, bytes) = self.block();
+        let all = u128::from(numbers) * u128::from(bytes);
+        u64::try_from(all.div_ceil(u128::from(of))).map_err(|_| {
+            let why = "the result is above 18,446,744,073,709,551,615, the largest number of 64 bits";
+            Fault::new(format!("too large to count: the bytes of {numbers} numbers"), why, "fewer numbers")
+                .into()
+        })
     }
 
-    /// Bytes of one number, as a factor in a formula: `4`, `2`, `1`, `½`.
-    pub fn bytes_each(self) -> &'static str {
-        match self {
-            Self::Fp32 => "4",
-            Self::Bf16 | Self::Fp16 => "2",
-            Self::Fp8 | Self::Int8 => "1",
-            Self::Int4 => "½",
+    /// Bits of one number; of a block-quantised type with its share of the scales.
+    pub fn bits(self) -> f64 {
+        let (numbers, bytes) = self.block();
+        8.0 * bytes as f64 / numbers as f64
+    }
+
+    /// Bytes of one number, as a factor in a formula: `4`, `2`, `1`, `½`, `18/32`.
+    pub fn bytes_each(self) -> String {
+        match self.block() {
+            (1, bytes) => bytes.to_string(),
+            (2, 1) => "½".to_owned(),
+            (numbers, bytes) => format!("{bytes}/{numbers}"),
         }
     }
 
     /// What scores are computed in beside numbers of this type: softmax needs a floating-point type of 16 bits
     /// or more.
     pub fn for_scores(self) -> Self {
-        if self.bits() < 16 { Self::Fp16 } else { self }
+        if self.bits() < 16.0 { Self::Fp16 } else { self }
     }
 }
 

@@ -62,16 +62,14 @@ impl Figure {
         Ok(Self { formula: inside(&sum.formula), factors: inside(&sum.factors), value: sum.value })
     }
 
-    /// Bytes that so many numbers take: `…·bytes`. Half a byte is rounded up to a whole one.
+    /// Bytes that so many numbers take: `…·bytes`. A part of a byte is rounded up to a whole one.
     ///
     /// # Errors
     /// Too large for 64 bits.
     pub fn stored_as(&self, dtype: Dtype) -> Outcome<Self> {
         let formula = format!("{}·bytes", self.formula);
         let factors = format!("{}·{}", self.factors, dtype.bytes_each());
-        let bits = u128::from(self.value) * u128::from(dtype.bits());
-        let value =
-            u64::try_from(bits.div_ceil(8)).map_err(|_| too_large(&format!("{formula} = {factors}")))?;
+        let value = dtype.bytes(self.value).map_err(|_| too_large(&format!("{formula} = {factors}")))?;
         Ok(Self { formula, factors, value })
     }
 

@@ -4,6 +4,7 @@
 //! counted is data: [`presets`] are rows of a table, and a [`Settings`] is whatever is known of a model so far,
 //! with where each size came from.
 
+pub mod architecture;
 pub mod dtype;
 pub mod figure;
 pub mod layer;

@@ -5,6 +5,7 @@ pub mod compare_json;
 pub mod csv;
 pub mod grid;
 pub mod json;
+pub mod model_json;
 pub mod npz;
 pub mod number;
 pub mod page;

@@ -1,0 +1,540 @@
+//! Family files: what is in them, and how one is laid over another.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use include_dir::{Dir, include_dir};
+use serde_json::{Map as Json, Value as JsonValue};
+use serde_yaml::{Mapping, Value as Yaml};
+
+use super::formula::{self, Formula};
+use crate::fault::{Fault, Faults, Outcome};
+
+static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/params/families");
+
+/// Files that may stand on top of each other.
+const MOST_PARENTS: usize = 8;
+
+/// A family as its file and the files below describe it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Family {
+    /// The file's name.
+    pub(super) name: String,
+    pub(super) types: Vec<String>,
+    class_names: ByCase,
+    prefixes: ByCase,
+    pub(super) names: BTreeMap<Rc<str>, Formula>,
+    pub(super) defaults: Json<String, JsonValue>,
+    pub(super) blocks: BTreeMap<String, Rc<Block>>,
+    pub(super) tree: Rc<Module>,
+    /// What each kind of class adds; `None` where a child takes a class away.
+    classes: Vec<(String, Option<Rc<Module>>)>,
+    special_names: Vec<(String, Vec<String>)>,
+    pub(super) tied: Vec<Tie>,
+}
+
+/// A text that depends on the class or the type.
+#[derive(Debug, Clone, Default)]
+struct ByCase(Vec<(String, String)>);
+
+/// A module with parameters.
+#[derive(Debug, Clone)]
+pub(super) struct Block {
+    pub(super) parameters: Vec<(Rc<str>, Option<Formula>)>,
+    pub(super) body: Body,
+}
+
+/// The inside of a module.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Module {
+    /// What the `$` keys say.
+    pub(super) locals: Vec<(Rc<str>, Formula)>,
+    pub(super) attention: Option<BTreeMap<String, Formula>>,
+    pub(super) experts: Option<(Formula, Formula)>,
+    pub(super) group: Option<Rc<str>>,
+    pub(super) side: Option<Rc<str>>,
+    pub(super) positions: Option<Formula>,
+    pub(super) applied: Option<Formula>,
+    pub(super) shared: Option<Formula>,
+    pub(super) frozen: bool,
+    /// A call whose tensors stand here, before the children.
+    pub(super) call: Option<Formula>,
+    pub(super) children: Vec<Child>,
+}
+
+/// A module inside a module.
+#[derive(Debug, Clone)]
+pub(super) struct Child {
+    /// Its name, one part of a path; may contain `{local}`.
+    pub(super) name: Rc<str>,
+    pub(super) repeat: Option<Repeat>,
+    pub(super) condition: Option<Formula>,
+    /// What stands behind its `@`s: a group, `frozen`.
+    pub(super) group: Option<Rc<str>>,
+    pub(super) body: Body,
+}
+
+/// How often a module stands in its list.
+#[derive(Debug, Clone)]
+pub(super) struct Repeat {
+    pub(super) name: Rc<str>,
+    pub(super) over: Over,
+}
+
+/// What a list of modules runs over.
+#[derive(Debug, Clone)]
+pub(super) enum Over {
+    Range(Option<Formula>, Formula),
+    Items(Formula),
+}
+
+/// What a module is.
+#[derive(Debug, Clone)]
+pub(super) enum Body {
+    /// Taken away by a child.
+    Nothing,
+    Inside(Rc<Module>),
+    /// A call of a block or a built-in, or a choice of those.
+    Call(Formula),
+    /// A block's module with more laid over it.
+    Over(Formula, Rc<Module>),
+}
+
+/// Two names of one tensor.
+#[derive(Debug, Clone)]
+pub(super) struct Tie {
+    pub(super) alias: String,
+    pub(super) tensor: String,
+    pub(super) condition: Option<Formula>,
+}
+
+/// Class names that do not follow the rule `a-b` → `ForAB`.
+const SUFFIXES: [(&str, &str); 4] =
+    [("base", "Model"), ("pretraining", "ForPreTraining"), ("causal-lm", "ForCausalLM"), ("ctc", "ForCTC")];
+
+impl Family {
+    /// The family that builds a model type; `None` where there is none.
+    pub(super) fn of_type(model_type: &str) -> Option<Outcome<Rc<Self>>> {
+        let lists = |text: &str| types_line(text).any(|known| known == model_type);
+        let (name, text) = files().find(|(_, text)| lists(text))?;
+        Some(Self::read(name, text, 0).map(Rc::new))
+    }
+
+    /// Every model type that is known, in the order of the files.
+    pub(super) fn known_types() -> Vec<&'static str> {
+        files().flat_map(|(_, text)| types_line(text)).collect()
+    }
+
+    fn read(name: &str, text: &str, depth: usize) -> Outcome<Self> {
+        Self::parse(name, text, depth).map_err(|Faults(faults)| {
+            Faults(faults.into_iter().map(|fault| fault.in_source(format!("the family {name}"))).collect())
+        })
+    }
+
+    fn parse(name: &str, text: &str, depth: usize) -> Outcome<Self> {
+        let yaml: Mapping = serde_yaml::from_str(text).map_err(|error| malformed(&error.to_string()))?;
+        let mut family = match yaml.get("like").and_then(Yaml::as_str) {
+            Some(_) if depth >= MOST_PARENTS => return Err(malformed("its parents never end")),
+            Some(parent) => {
+                let found = files().find(|(name, _)| *name == parent);
+                let (parent, text) =
+                    found.ok_or_else(|| malformed(&format!("there is no family {parent}")))?;
+                Self::read(parent, text, depth + 1)?
+            }
+            None => Self::default(),
+        };
+        family.name = name.to_owned();
+        family.types.clear();
+        let mut tree = None;
+        for (key, value) in &yaml {
+            match text_of(key)?.as_str() {
+                "types" => family.types = texts(value)?,
+                "like" => {}
+                "name" => family.class_names = ByCase::read(value)?,
+                "prefix" => family.prefixes = ByCase::read(value)?,
+                "let" => {
+                    for (name, value) in map(value)? {
+                        family.names.insert(text_of(name)?.into(), as_formula(value)?);
+                    }
+                }
+                "defaults" => {
+                    for (name, value) in map(value)? {
+                        let value =
+                            serde_json::to_value(value).map_err(|error| malformed(&error.to_string()))?;
+                        family.defaults.insert(text_of(name)?, value);
+                    }
+                }
+                "blocks" => {
+                    for (head, value) in map(value)? {
+                        let (name, block) = Block::read(&text_of(head)?, value)?;
+                        family.blocks.insert(name, Rc::new(block));
+                    }
+                }
+                "tree" => tree = Some(Module::read(map(value)?)?),
+                "classes" => family.add_classes(map(value)?)?,
+                "names" => {
+                    for (kind, value) in map(value)? {
+                        let (kind, names) = (text_of(kind)?, texts(value)?);
+                        family.special_names.retain(|(known, _)| *known != kind);
+                        family.special_names.push((kind, names));
+                    }
+                }
+                "tied" => family.add_ties(map(value)?)?,
+                other => return Err(malformed(&format!("{other} means nothing here"))),
+            }
+        }
+        if let Some(tree) = tree {
+            let mut whole = (*family.tree).clone();
+            whole.lay_over(tree);
+            family.tree = whole.into();
+        }
+        Ok(family)
+    }
+
+    fn add_classes(&mut self, classes: &Mapping) -> Outcome<()> {
+        for (kind, value) in classes {
+            let kind = text_of(kind)?;
+            let added = match value {
+                Yaml::Null => None,
+                value => Some(Module::read(map(value)?)?),
+            };
+            match (self.classes.iter_mut().find(|(known, _)| *known == kind), added) {
+                (Some((_, there)), Some(added)) => {
+                    let mut whole = there.as_deref().cloned().unwrap_or_default();
+                    whole.lay_over(added);
+                    *there = Some(whole.into());
+                }
+                (Some((_, there)), None) => *there = None,
+                (None, added) => self.classes.push((kind, added.map(Rc::new))),
+            }
+        }
+        Ok(())
+    }
+
+    fn add_ties(&mut self, ties: &Mapping) -> Outcome<()> {
+        for (alias, value) in ties {
+            let alias = text_of(alias)?;
+            self.tied.retain(|tie| tie.alias != alias);
+            if value.is_null() {
+                continue;
+            }
+            let value = text_of(value)?;
+            let (tensor, condition) = match value.split_once(" if ") {
+                Some((tensor, condition)) => (tensor.trim().to_owned(), Some(formula::parse(condition)?)),
+                None => (value.trim().to_owned(), None),
+            };
+            self.tied.push(Tie { alias, tensor, condition });
+        }
+        Ok(())
+    }
+
+    /// What a kind of class adds to the base model; `None` where there is no such class.
+    pub(super) fn class(&self, kind: &str) -> Option<Rc<Module>> {
+        self.classes.iter().find(|(known, _)| known == kind)?.1.clone()
+    }
+
+    /// Every kind of class that there is.
+    pub(super) fn kinds(&self) -> impl Iterator<Item = &str> {
+        self.classes.iter().filter(|(_, module)| module.is_some()).map(|(kind, _)| kind.as_str())
+    }
+
+    /// Where the base model stands inside a class of this kind; empty where it is not inside anything.
+    pub(super) fn prefix(&self, kind: &str, model_type: &str) -> String {
+        if kind == "base" { String::new() } else { self.prefixes.case(kind, model_type) }
+    }
+
+    /// The names that a kind of class goes by; the first is the usual one.
+    pub(super) fn class_names(&self, kind: &str, model_type: &str) -> Vec<String> {
+        let stem = self.class_names.case(model_type, "");
+        let special = self.special_names.iter().find(|(known, _)| known == kind);
+        match special {
+            Some((_, names)) => names.iter().map(|name| name.replace("{name}", &stem)).collect(),
+            None => vec![format!("{stem}{}", suffix(kind))],
+        }
+    }
+
+    /// The kind of a class by its name.
+    pub(super) fn kind_of(&self, class_name: &str, model_type: &str) -> Option<&str> {
+        self.kinds().find(|kind| self.class_names(kind, model_type).iter().any(|name| name == class_name))
+    }
+}
+
+/// `sequence-classification` → `ForSequenceClassification`.
+fn suffix(kind: &str) -> String {
+    if let Some((_, suffix)) = SUFFIXES.iter().find(|(known, _)| *known == kind) {
+        return (*suffix).to_owned();
+    }
+    let capitalised = |word: &str| {
+        let mut letters = word.chars();
+        let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+        if word == "lm" { "LM".to_owned() } else { first + letters.as_str() }
+    };
+    format!("For{}", kind.split('-').map(capitalised).collect::<String>())
+}
+
+impl ByCase {
+    fn read(value: &Yaml) -> Outcome<Self> {
+        Ok(Self(match value {
+            Yaml::Mapping(cases) => cases
+                .iter()
+                .map(|(case, text)| Ok((text_of(case)?, text_of(text)?)))
+                .collect::<Outcome<_>>()?,
+            Yaml::Null => Vec::new(),
+            one => vec![("else".to_owned(), text_of(one)?)],
+        }))
+    }
+
+    fn case(&self, first: &str, second: &str) -> String {
+        let find =
+            |wanted: &str| self.0.iter().find(|(case, _)| case == wanted).map(|(_, text)| text.clone());
+        find(first).or_else(|| find(second)).or_else(|| find("else")).unwrap_or_default()
+    }
+}
+
+impl Block {
+    /// Reads `name(a, b=1)` and its body.
+    fn read(head: &str, value: &Yaml) -> Outcome<(String, Self)> {
+        let (name, rest) =
+            head.split_once('(').ok_or_else(|| malformed(&format!("{head} needs parentheses")))?;
+        let inside =
+            rest.trim().strip_suffix(')').ok_or_else(|| malformed(&format!("{head} is not closed")))?;
+        let parameters = if inside.trim().is_empty() {
+            Vec::new()
+        } else {
+            let read = |one: &str| match one.split_once('=') {
+                Some((name, default)) => Ok((Rc::from(name.trim()), Some(formula::parse(default)?))),
+                None => Ok((Rc::from(one.trim()), None)),
+            };
+            inside.split(',').map(read).collect::<Outcome<_>>()?
+        };
+        Ok((name.trim().to_owned(), Self { parameters, body: Body::read(value)? }))
+    }
+}
+
+impl Body {
+    fn read(value: &Yaml) -> Outcome<Self> {
+        Ok(match value {
+            Yaml::Null => Self::Nothing,
+            Yaml::Mapping(inside) => Self::Inside(Module::read(inside)?.into()),
+            other => Self::Call(formula::parse(&text_of(other)?)?),
+        })
+    }
+
+    fn laid_over(self, over: Self) -> Self {
+        match (self, over) {
+            (Self::Inside(below), Self::Inside(over)) => {
+                let mut whole = (*below).clone();
+                whole.lay_over((*over).clone());
+                Self::Inside(whole.into())
+            }
+            (Self::Call(call), Self::Inside(over)) => Self::Over(call, over),
+            (Self::Over(call, below), Self::Inside(over)) => {
+                let mut whole = (*below).clone();
+                whole.lay_over((*over).clone());
+                Self::Over(call, whole.into())
+            }
+            (_, over) => over,
+        }
+    }
+}
+
+impl Module {
+    fn read(inside: &Mapping) -> Outcome<Self> {
+        let mut module = Self::default();
+        for (key, value) in inside {
+            let key = text_of(key)?;
+            match key.strip_prefix('$') {
+                Some(word) => module.annotate(word, value)?,
+                None => module.add(Head::read(&key)?, Body::read(value)?),
+            }
+        }
+        Ok(module)
+    }
+
+    fn annotate(&mut self, word: &str, value: &Yaml) -> Outcome<()> {
+        let formulas = |value: &Yaml| -> Outcome<BTreeMap<String, Formula>> {
+            map(value)?.iter().map(|(key, value)| Ok((text_of(key)?, as_formula(value)?))).collect()
+        };
+        match word {
+            "let" => {
+                for (name, value) in map(value)? {
+                    self.locals.push((text_of(name)?.into(), as_formula(value)?));
+                }
+            }
+            "attention" => self.attention = Some(formulas(value)?),
+            "experts" => {
+                let mut given = formulas(value)?;
+                let mut part =
+                    |key: &str| given.remove(key).ok_or_else(|| malformed(&format!("$experts needs {key}")));
+                self.experts = Some((part("of")?, part("active")?));
+            }
+            "group" => self.group = Some(text_of(value)?.into()),
+            "side" => self.side = Some(text_of(value)?.into()),
+            "positions" => self.positions = Some(as_formula(value)?),
+            "applied" => self.applied = Some(as_formula(value)?),
+            "shared" => self.shared = Some(as_formula(value)?),
+            "module" => self.call = Some(as_formula(value)?),
+            "frozen" => self.frozen = value.as_bool().unwrap_or(true),
+            other => return Err(malformed(&format!("${other} means nothing"))),
+        }
+        Ok(())
+    }
+
+    /// Puts a body at a dotted path, inside the modules on the way.
+    fn add(&mut self, head: Head, body: Body) {
+        let Head { mut path, repeat, condition, group } = head;
+        let name = path.remove(0);
+        if path.is_empty() {
+            self.put(Child { name, repeat, condition, group, body });
+            return;
+        }
+        let mut inner = Self::default();
+        inner.add(Head { path, repeat, condition, group }, body);
+        self.put(Child {
+            name,
+            repeat: None,
+            condition: None,
+            group: None,
+            body: Body::Inside(inner.into()),
+        });
+    }
+
+    fn put(&mut self, over: Child) {
+        let Some(there) = self.children.iter_mut().find(|child| child.name == over.name) else {
+            self.children.push(over);
+            return;
+        };
+        there.repeat = over.repeat.or(there.repeat.take());
+        there.condition = over.condition.or(there.condition.take());
+        there.group = over.group.or(there.group.take());
+        let below = std::mem::replace(&mut there.body, Body::Nothing);
+        there.body = below.laid_over(over.body);
+    }
+
+    pub(super) fn lay_over(&mut self, over: Self) {
+        for (name, formula) in over.locals {
+            self.locals.retain(|(known, _)| *known != name);
+            self.locals.push((name, formula));
+        }
+        if let Some(over) = over.attention {
+            self.attention.get_or_insert_default().extend(over);
+        }
+        self.experts = over.experts.or(self.experts.take());
+        self.group = over.group.or(self.group.take());
+        self.side = over.side.or(self.side.take());
+        self.positions = over.positions.or(self.positions.take());
+        self.applied = over.applied.or(self.applied.take());
+        self.shared = over.shared.or(self.shared.take());
+        self.frozen |= over.frozen;
+        self.call = over.call.or(self.call.take());
+        for child in over.children {
+            self.put(child);
+        }
+    }
+}
+
+/// A key of a tree, taken apart.
+struct Head {
+    path: Vec<Rc<str>>,
+    repeat: Option<Repeat>,
+    condition: Option<Formula>,
+    group: Option<Rc<str>>,
+}
+
+impl Head {
+    fn read(key: &str) -> Outcome<Self> {
+        let (rest, condition) = match key.split_once(" if ") {
+            Some((rest, condition)) => (rest, Some(formula::parse(condition)?)),
+            None => (key, None),
+        };
+        let (rest, group) = match rest.split_once('@') {
+            Some((rest, marks)) => (rest, Some(Rc::from(marks))),
+            None => (rest, None),
+        };
+        let rest = rest.trim();
+        let (path, repeat) = match rest.split_once('[') {
+            Some((path, repeat)) => {
+                let inside =
+                    repeat.strip_suffix(']').ok_or_else(|| malformed(&format!("{key} is not closed")))?;
+                (path, Some(Repeat::read(inside)?))
+            }
+            None => (rest, None),
+        };
+        Ok(Self { path: path.split('.').map(Rc::from).collect(), repeat, condition, group })
+    }
+}
+
+impl Repeat {
+    /// Reads `count`, `j < count`, `i = from .. to` or `x in list`.
+    fn read(text: &str) -> Outcome<Self> {
+        let name = |word: &str| {
+            let word = word.trim();
+            let is_name = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_');
+            is_name.then(|| Rc::from(word))
+        };
+        if let Some((word, range)) = text.split_once('=')
+            && let (Some(name), Some((from, to))) = (name(word), range.split_once(".."))
+        {
+            return Ok(Self { name, over: Over::Range(Some(formula::parse(from)?), formula::parse(to)?) });
+        }
+        if let Some((word, count)) = text.split_once('<')
+            && let Some(name) = name(word)
+        {
+            return Ok(Self { name, over: Over::Range(None, formula::parse(count)?) });
+        }
+        if let Some((word, list)) = text.split_once(" in ")
+            && let Some(name) = name(word)
+        {
+            return Ok(Self { name, over: Over::Items(formula::parse(list)?) });
+        }
+        Ok(Self { name: "i".into(), over: Over::Range(None, formula::parse(text)?) })
+    }
+}
+
+fn files() -> impl Iterator<Item = (&'static str, &'static str)> {
+    FILES.files().filter_map(|file| Some((file.path().file_stem()?.to_str()?, file.contents_utf8()?)))
+}
+
+/// The types that a file lists, read without reading the rest of it.
+fn types_line(text: &str) -> impl Iterator<Item = &str> {
+    let line = text.lines().find_map(|line| line.strip_prefix("types:")).unwrap_or_default();
+    let inside = line.trim().trim_start_matches('[').split(']').next().unwrap_or_default();
+    inside.split(',').map(str::trim).filter(|word| !word.is_empty())
+}
+
+fn malformed(why: &str) -> Faults {
+    Fault::new("a family file cannot be read", why, "").into()
+}
+
+fn map(value: &Yaml) -> Outcome<&Mapping> {
+    static EMPTY: std::sync::LazyLock<Mapping> = std::sync::LazyLock::new(Mapping::new);
+    match value {
+        Yaml::Mapping(map) => Ok(map),
+        Yaml::Null => Ok(&EMPTY),
+        _ => Err(malformed("a map is needed")),
+    }
+}
+
+fn text_of(value: &Yaml) -> Outcome<String> {
+    match value {
+        Yaml::String(text) => Ok(text.clone()),
+        Yaml::Number(number) => Ok(number.to_string()),
+        Yaml::Bool(value) => Ok(value.to_string()),
+        _ => Err(malformed("a text is needed")),
+    }
+}
+
+fn texts(value: &Yaml) -> Outcome<Vec<String>> {
+    match value {
+        Yaml::Sequence(items) => items.iter().map(text_of).collect(),
+        one => Ok(vec![text_of(one)?]),
+    }
+}
+
+fn as_formula(value: &Yaml) -> Outcome<Formula> {
+    match value {
+        Yaml::Null => Ok(Formula::Null),
+        Yaml::Sequence(items) => Ok(Formula::List(items.iter().map(as_formula).collect::<Outcome<_>>()?)),
+        other => formula::parse(&text_of(other)?),
+    }
+}

@@ -1,0 +1,595 @@
+//! Where names are looked up, and what formulas come to there.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::config::{Config, Source};
+use super::family::Family;
+use super::formula::{Formula, Sign};
+use super::value::{Joint, Map, Value, Whole};
+use crate::fault::{Fault, Faults, Outcome, Place};
+
+/// The largest whole number that a formula may come to.
+const LARGEST: i128 = 1 << 62;
+/// Longest list that a formula may make.
+const MOST_ITEMS: i128 = 100_000;
+/// Deepest chain of names that stand for formulas.
+const MOST_DEPTH: usize = 60;
+
+/// One family with one config: everything that formulas can name.
+#[derive(Debug)]
+pub(super) struct Scope {
+    pub(super) config: Config,
+    pub(super) family: Rc<Family>,
+    /// `base`, `causal-lm`.
+    pub(super) kind: String,
+    pub(super) class_name: String,
+    locals: Vec<(Rc<str>, Value)>,
+    memory: HashMap<Rc<str>, (Value, Vec<Rc<str>>)>,
+    evaluating: Vec<Rc<str>>,
+    /// Whether the formula being evaluated has used a local name, so that it may come out differently next time.
+    uses_locals: bool,
+    /// Names that the formula being evaluated has read: a key of the config among them is to blame if it fails.
+    read: Vec<Rc<str>>,
+    /// Every key that was read, with what it was and where that came from, in the order of reading.
+    pub(super) facts: Vec<(Rc<str>, Value, Source)>,
+    depth: usize,
+}
+
+impl Scope {
+    pub(super) fn new(config: Config, family: Rc<Family>, kind: &str, class_name: &str) -> Self {
+        Self {
+            config,
+            family,
+            kind: kind.to_owned(),
+            class_name: class_name.to_owned(),
+            locals: Vec::new(),
+            memory: HashMap::new(),
+            evaluating: Vec::new(),
+            uses_locals: false,
+            read: Vec::new(),
+            facts: Vec::new(),
+            depth: 0,
+        }
+    }
+
+    /// Makes a name known until [`Scope::forget`].
+    pub(super) fn remember(&mut self, name: &str, value: Value) {
+        self.locals.push((name.into(), value));
+    }
+
+    pub(super) fn locals(&self) -> usize {
+        self.locals.len()
+    }
+
+    /// Forgets every local name but the first so many.
+    pub(super) fn forget(&mut self, length: usize) {
+        self.locals.truncate(length);
+    }
+
+    /// What a formula comes to; a fault names the key of the config that is to blame.
+    pub(super) fn value(&mut self, formula: &Formula) -> Outcome<Value> {
+        self.read.clear();
+        self.evaluating.clear();
+        self.depth = 0;
+        self.eval(formula).map_err(|faults| self.blamed(faults))
+    }
+
+    pub(super) fn is_true(&mut self, formula: &Formula) -> Outcome<bool> {
+        Ok(self.value(formula)?.is_true())
+    }
+
+    /// A whole number, where there must be one.
+    pub(super) fn whole(&mut self, formula: &Formula) -> Outcome<Whole> {
+        let value = self.value(formula)?;
+        self.as_whole(value).map_err(|faults| self.blamed(faults))
+    }
+
+    pub(super) fn as_whole(&self, value: Value) -> Outcome<Whole> {
+        match value {
+            Value::Whole(whole) => Ok(whole),
+            Value::Bool(value) => Ok(Whole::itself(value.into())),
+            other => Err(Fault::new(
+                format!("{other} stands where a whole number is needed"),
+                "sizes are counted",
+                "",
+            )
+            .into()),
+        }
+    }
+
+    /// A size of a tensor: at least 1.
+    pub(super) fn as_size(&self, value: Value) -> Outcome<Whole> {
+        let whole = self.as_whole(value).map_err(|faults| self.blamed(faults))?;
+        if whole.value < 1 {
+            let what = format!("{} would be {}", whole.formula(), whole.value);
+            return Err(self.blamed(Fault::new(what, "it is the size of a tensor", "give at least 1").into()));
+        }
+        Ok(whole)
+    }
+
+    /// The local or global value of a name, where there is one.
+    pub(super) fn named(&mut self, name: &str) -> Outcome<Option<Value>> {
+        self.evaluating.clear();
+        if self.is_known(name)? { self.value(&Formula::Name(name.into())).map(Some) } else { Ok(None) }
+    }
+
+    /// Adds to faults without a place the key of the config that led to them.
+    fn blamed(&self, Faults(faults): Faults) -> Faults {
+        let suspicious = |key: &&Rc<str>| {
+            self.config.stated(key).is_some_and(|value| match value {
+                serde_json::Value::Null | serde_json::Value::Bool(_) => false,
+                serde_json::Value::Number(number) => number.as_u64().is_none_or(|n| n == 0 || n > 1 << 32),
+                _ => true,
+            })
+        };
+        let stated = |key: &&Rc<str>| self.config.states(key);
+        let key = self.read.iter().find(suspicious).or_else(|| self.read.iter().rev().find(stated));
+        let Some(path) = key.and_then(|key| self.config.stated_name(key)) else { return Faults(faults) };
+        Faults(
+            faults
+                .into_iter()
+                .map(|fault| match fault.place {
+                    None => fault.at(Place { path: path.clone(), ..Place::default() }),
+                    Some(_) => fault,
+                })
+                .collect(),
+        )
+    }
+
+    /// A fault of the size that was last evaluated.
+    pub(super) fn blame(&self, fault: Fault) -> Faults {
+        self.blamed(fault.into())
+    }
+
+    fn eval(&mut self, formula: &Formula) -> Outcome<Value> {
+        Ok(match formula {
+            Formula::Null => Value::Null,
+            Formula::Bool(value) => Value::Bool(*value),
+            Formula::Whole(value) => Value::whole(*value),
+            Formula::Fraction(value) => Value::Fraction(*value),
+            Formula::Text(text) => Value::Text(text.clone()),
+            Formula::Name(name) => self.name(name)?,
+            Formula::List(items) => {
+                Value::List(items.iter().map(|item| self.eval(item)).collect::<Outcome<Vec<_>>>()?.into())
+            }
+            Formula::Each { body, name, list, condition } => {
+                self.each(body, name, list, condition.as_deref())?
+            }
+            Formula::Member(map, key) => {
+                let map = self.eval(map)?;
+                self.member(&map, key)?
+            }
+            Formula::Index(list, index) => {
+                let (list, index) = (self.eval(list)?, self.eval(index)?);
+                self.item(&list, &index)?
+            }
+            Formula::Not(inner) => Value::Bool(!self.eval(inner)?.is_true()),
+            Formula::Minus(inner) => match self.eval(inner)? {
+                Value::Fraction(value) => Value::Fraction(-value),
+                other => Value::whole(-self.as_whole(other)?.value),
+            },
+            Formula::Two(Sign::And, left, right) => {
+                let left = self.eval(left)?;
+                if left.is_true() { self.eval(right)? } else { left }
+            }
+            Formula::Two(Sign::Or, left, right) => {
+                let left = self.eval(left)?;
+                if left.is_true() { left } else { self.eval(right)? }
+            }
+            Formula::Two(Sign::Else, left, right) => match self.eval_known(left)? {
+                None | Some(Value::Null) => self.eval(right)?,
+                Some(left) => left,
+            },
+            Formula::Two(sign, left, right) => {
+                let (left, right) = (self.eval(left)?, self.eval(right)?);
+                self.two(*sign, left, right)?
+            }
+            Formula::If { condition, then, otherwise } => {
+                let branch = if self.eval(condition)?.is_true() { then } else { otherwise };
+                self.eval(branch)?
+            }
+            Formula::Call { name, arguments } => {
+                let values =
+                    arguments.iter().map(|(_, formula)| self.eval(formula)).collect::<Outcome<Vec<_>>>()?;
+                self.function(name, values)?
+            }
+        })
+    }
+
+    /// A formula's value; none where it is a key that the config lacks and that has no default.
+    fn eval_known(&mut self, formula: &Formula) -> Outcome<Option<Value>> {
+        if let Formula::Name(name) = formula
+            && !self.is_known(name)?
+        {
+            return Ok(None);
+        }
+        self.eval(formula).map(Some)
+    }
+
+    fn is_known(&self, name: &str) -> Outcome<bool> {
+        let stands_for =
+            self.family.names.contains_key(name) && !self.evaluating.iter().any(|one| &**one == name);
+        let local = self.locals.iter().any(|(local, _)| &**local == name);
+        Ok(local
+            || stands_for
+            || matches!(name, "class" | "class_name" | "model_type" | "config")
+            || self.config.get(name)?.is_some())
+    }
+
+    fn name(&mut self, name: &Rc<str>) -> Outcome<Value> {
+        if let Some((_, value)) = self.locals.iter().rev().find(|(local, _)| local == name) {
+            self.uses_locals = true;
+            return Ok(value.clone());
+        }
+        if let Some((value, names)) = self.memory.get(name)
+            && !names.iter().any(|name| self.locals.iter().any(|(local, _)| local == name))
+        {
+            self.read.extend(names.iter().cloned());
+            return Ok(value.clone());
+        }
+        let family = self.family.clone();
+        if let Some(formula) = family.names.get(name)
+            && !self.evaluating.contains(name)
+        {
+            return self.stands_for(name, formula);
+        }
+        self.read.push(name.clone());
+        match &**name {
+            "class" => return Ok(Value::Text(self.kind.as_str().into())),
+            "class_name" => return Ok(Value::Text(self.class_name.as_str().into())),
+            "model_type" => return Ok(Value::Text(self.config.model_type.as_str().into())),
+            "latent" => return Ok(Value::Text("latent".into())),
+            "config" => return Ok(Value::Map(self.config.map.clone().into())),
+            _ => {}
+        }
+        let Some((value, source)) = self.config.get(name)? else {
+            let what = format!("the config has no {name}");
+            let why = format!("a model of type {} cannot be built without it", self.config.model_type);
+            return Err(Fault::new(what, why, format!("add {name} to the config")).into());
+        };
+        if !self.facts.iter().any(|(known, ..)| known == name) {
+            self.facts.push((name.clone(), value.clone(), source));
+        }
+        Ok(value)
+    }
+
+    /// A name of the family's `let`: its formula is evaluated once, or again where it depends on the layer.
+    fn stands_for(&mut self, name: &Rc<str>, formula: &Formula) -> Outcome<Value> {
+        self.depth += 1;
+        if self.depth > MOST_DEPTH {
+            return Err(Fault::new(format!("{name} stands for itself"), "its formula never ends", "").into());
+        }
+        let outer = std::mem::replace(&mut self.uses_locals, false);
+        let before = self.read.len();
+        self.read.push(name.clone());
+        self.evaluating.push(name.clone());
+        let value = self.eval(formula);
+        self.evaluating.pop();
+        self.depth -= 1;
+        let value = value?.named(name);
+        if !self.uses_locals && self.evaluating.is_empty() {
+            self.memory.insert(name.clone(), (value.clone(), self.read[before..].to_vec()));
+        }
+        self.uses_locals |= outer;
+        Ok(value)
+    }
+
+    fn each(
+        &mut self,
+        body: &Formula,
+        name: &Rc<str>,
+        list: &Formula,
+        condition: Option<&Formula>,
+    ) -> Outcome<Value> {
+        let Value::List(items) = self.eval(list)? else {
+            return Err(Fault::new(format!("{name} needs a list to come from"), "", "").into());
+        };
+        let (locals, outer) = (self.locals.len(), self.uses_locals);
+        let mut all = Vec::new();
+        for item in items.iter() {
+            self.locals.push((name.clone(), item.clone()));
+            let wanted =
+                condition.map_or(Ok(true), |condition| Ok::<_, Faults>(self.eval(condition)?.is_true()));
+            let value = wanted.and_then(|wanted| if wanted { self.eval(body).map(Some) } else { Ok(None) });
+            self.locals.truncate(locals);
+            all.extend(value?);
+        }
+        // the list's own name is gone again; a loop's index outside may have been used, which only costs time
+        self.uses_locals = outer || !self.locals.is_empty();
+        Ok(Value::List(all.into()))
+    }
+
+    /// `text_config.hidden_size`: stated there, or the default of a config inside this type.
+    fn member(&mut self, map: &Value, key: &str) -> Outcome<Value> {
+        match map {
+            Value::Map(map) => match Config::new((**map).clone(), "", &map.defaults).get(key)? {
+                Some((value, source)) => {
+                    let path: Rc<str> = format!("{}.{key}", map.path).into();
+                    if !self.facts.iter().any(|(known, ..)| *known == path) {
+                        self.facts.push((path, value.clone(), source));
+                    }
+                    Ok(value)
+                }
+                None => Ok(Value::Null),
+            },
+            Value::Null => Ok(Value::Null),
+            other => Err(Fault::new(
+                format!("{other} has no {key}"),
+                "a config inside the config belongs there",
+                "",
+            )
+            .into()),
+        }
+    }
+
+    fn item(&mut self, list: &Value, index: &Value) -> Outcome<Value> {
+        if let (Value::Map(_), Value::Text(key)) = (list, index) {
+            return self.member(list, key);
+        }
+        if let Value::Text(text) = list {
+            let letters: Vec<Value> =
+                text.chars().map(|letter| Value::Text(letter.to_string().into())).collect();
+            return self.item(&Value::List(letters.into()), index);
+        }
+        let Value::List(items) = list else {
+            return Err(Fault::new(
+                format!("{list} stands where a list is needed"),
+                "one value a layer is read from it",
+                "",
+            )
+            .into());
+        };
+        let at = self.as_whole(index.clone())?.value;
+        let from_start = if at < 0 { at + items.len() as i128 } else { at };
+        let found = usize::try_from(from_start).ok().and_then(|at| items.get(at));
+        found.cloned().ok_or_else(|| {
+            let what = format!("a list has {} items, and item {} is needed", items.len(), at + 1);
+            Fault::new(what, "one value a layer is read from it", "give as many as there are layers").into()
+        })
+    }
+
+    fn two(&self, sign: Sign, left: Value, right: Value) -> Outcome<Value> {
+        let contains = |list: &Value, item: &Value| match (list, item) {
+            (Value::List(items), item) => Ok(items.iter().any(|one| one.is_equal(item))),
+            (Value::Text(text), Value::Text(part)) => Ok(text.contains(&**part)),
+            (Value::Null, _) => Ok(false),
+            _ => Err(Faults::from(Fault::new(format!("{list} stands where a list is needed"), "", ""))),
+        };
+        Ok(match sign {
+            Sign::Equal => Value::Bool(left.is_equal(&right)),
+            Sign::Unequal => Value::Bool(!left.is_equal(&right)),
+            Sign::In => Value::Bool(contains(&right, &left)?),
+            Sign::NotIn => Value::Bool(!contains(&right, &left)?),
+            Sign::Less | Sign::LessOrEqual | Sign::More | Sign::MoreOrEqual => {
+                let (left, right) = (self.number(&left)?, self.number(&right)?);
+                Value::Bool(match sign {
+                    Sign::Less => left < right,
+                    Sign::LessOrEqual => left <= right,
+                    Sign::More => left > right,
+                    _ => left >= right,
+                })
+            }
+            _ => match (&left, &right) {
+                (Value::List(a), Value::List(b)) if sign == Sign::Plus => {
+                    Value::List(a.iter().chain(b.iter()).cloned().collect())
+                }
+                (Value::List(a), Value::Whole(times)) if sign == Sign::Times => {
+                    let count = times.value.clamp(0, MOST_ITEMS) as usize;
+                    let length = a.len().saturating_mul(count);
+                    if length as i128 > MOST_ITEMS || times.value > MOST_ITEMS {
+                        return Err(too_large("a list"));
+                    }
+                    Value::List((0..count).flat_map(|_| a.iter().cloned()).collect())
+                }
+                (Value::Fraction(_), _) | (_, Value::Fraction(_)) => {
+                    Value::Fraction(fractions(sign, self.number(&left)?, self.number(&right)?))
+                }
+                _ => Value::Whole(self.wholes(sign, &self.as_whole(left)?, &self.as_whole(right)?)?),
+            },
+        })
+    }
+
+    /// The scope of a config inside this one. Its type is the one it states, unless it states none or repeats ours.
+    pub(super) fn inner(&self, map: Map, model_type: &str, kind: &str) -> Outcome<Self> {
+        let stated = map.given.get("model_type").and_then(serde_json::Value::as_str);
+        let model_type =
+            stated.filter(|stated| *stated != self.config.model_type).unwrap_or(model_type).to_owned();
+        let family = Family::of_type(&model_type).unwrap_or_else(|| Err(super::unknown_type(&model_type)))?;
+        let names = family.class_names(kind, &model_type);
+        let config = Config::new(Map { defaults: Default::default(), ..map }, &model_type, &family.defaults);
+        Ok(Self::new(config, family, kind, names.first().map_or("", String::as_str)))
+    }
+
+    fn number(&self, value: &Value) -> Outcome<f64> {
+        match value {
+            Value::Fraction(value) => Ok(*value),
+            other => Ok(self.as_whole(other.clone())?.value as f64),
+        }
+    }
+
+    fn wholes(&self, sign: Sign, left: &Whole, right: &Whole) -> Outcome<Whole> {
+        let (a, b) = (left.value, right.value);
+        let divides = matches!(sign, Sign::Over | Sign::FloorOver | Sign::Modulo);
+        if divides && b == 0 {
+            let what = format!("{} is 0, and {} is divided by it", right.formula(), left.formula());
+            return Err(Fault::new(what, "", "give at least 1").into());
+        }
+        if sign == Sign::Over && a % b != 0 {
+            let what =
+                format!("{} does not divide {}: {a} / {b} is not whole", right.formula(), left.formula());
+            let near = u64::try_from(a)
+                .ok()
+                .zip(u64::try_from(b).ok())
+                .map(|(a, b)| crate::params::neighbours(a, b));
+            let remedy = near
+                .filter(|near| !near.is_empty())
+                .map_or_else(String::new, |near| format!("{} {near}", right.formula()));
+            return Err(Fault::new(what, "a size must be whole", remedy).into());
+        }
+        let (joint, value) = match sign {
+            Sign::Plus => (Joint::Plus, a.checked_add(b)),
+            Sign::Minus => (Joint::Minus, a.checked_sub(b)),
+            Sign::Times => (Joint::Times, a.checked_mul(b)),
+            Sign::Over => (Joint::Over, a.checked_div(b)),
+            Sign::FloorOver => {
+                (Joint::FloorOver, Some(a.div_euclid(b) - i128::from(b < 0 && a.rem_euclid(b) != 0)))
+            }
+            Sign::Modulo => (Joint::Modulo, Some(a.rem_euclid(b))),
+            _ => (Joint::Power, u32::try_from(b).ok().and_then(|b| a.checked_pow(b))),
+        };
+        match value {
+            Some(value) if value.abs() <= LARGEST => Ok(Whole::joined(joint, left, right, value)),
+            _ => Err(too_large(&format!("{} {joint:?} {}", left.formula(), right.formula()))),
+        }
+    }
+
+    fn function(&mut self, name: &str, values: Vec<Value>) -> Outcome<Value> {
+        let wrong = || Faults::from(Fault::new(format!("{name} is not given what it needs"), "", ""));
+        let list = |value: Option<&Value>| match value {
+            Some(Value::List(items)) => Ok(items.clone()),
+            _ => Err(wrong()),
+        };
+        let whole = |at: usize| self.as_whole(values.get(at).cloned().ok_or_else(wrong)?);
+        Ok(match name {
+            "len" => match values.first() {
+                Some(Value::Text(text)) => Value::whole(text.chars().count() as i128),
+                Some(Value::Map(map)) => Value::whole(map.given.len() as i128),
+                first => Value::whole(list(first)?.len() as i128),
+            },
+            "sum" => {
+                let mut sum = Whole::itself(0);
+                for item in list(values.first())?.iter() {
+                    sum = self.wholes(Sign::Plus, &sum, &self.as_whole(item.clone())?)?;
+                }
+                Value::whole(sum.value)
+            }
+            "min" | "max" => {
+                let items = if values.len() == 1 { list(values.first())?.to_vec() } else { values.clone() };
+                let mut best: Option<(f64, Value)> = None;
+                for item in items {
+                    let number = self.number(&item)?;
+                    let better = best
+                        .as_ref()
+                        .is_none_or(|(b, _)| if name == "min" { number < *b } else { number > *b });
+                    best = if better { Some((number, item)) } else { best };
+                }
+                best.ok_or_else(wrong)?.1
+            }
+            "round_up" | "ceil_div" => {
+                let (a, b) = (whole(0)?, whole(1)?);
+                if b.value <= 0 {
+                    return Err(Fault::new(
+                        format!("{} is {}", b.formula(), b.value),
+                        "something is divided by it",
+                        "",
+                    )
+                    .into());
+                }
+                let parts = a.value.div_euclid(b.value) + i128::from(a.value.rem_euclid(b.value) != 0);
+                if name == "ceil_div" { Value::whole(parts) } else { Value::whole(parts * b.value) }
+            }
+            "int" | "round" => match values.first() {
+                Some(Value::Fraction(value)) => {
+                    let value = if name == "int" { value.trunc() } else { value.round_ties_even() };
+                    if value.is_nan() || value.abs() > 9e15 {
+                        return Err(too_large(&value.to_string()));
+                    }
+                    Value::whole(value as i128)
+                }
+                _ => Value::Whole(whole(0)?),
+            },
+            "range" => {
+                let (from, to) =
+                    if values.len() > 1 { (whole(0)?.value, whole(1)?.value) } else { (0, whole(0)?.value) };
+                if to - from > MOST_ITEMS {
+                    return Err(too_large("a list"));
+                }
+                Value::List((from..to).map(Value::whole).collect())
+            }
+            "log2" => Value::Fraction(self.number(values.first().ok_or_else(wrong)?)?.log2()),
+            "abs" => Value::whole(whole(0)?.value.abs()),
+            "given" => match values.first() {
+                Some(Value::Text(key)) => Value::Bool(self.config.states(key)),
+                _ => return Err(wrong()),
+            },
+            "list" => match values.first() {
+                Some(Value::List(_)) => values[0].clone(),
+                Some(one) => self.two(
+                    Sign::Times,
+                    Value::List(vec![one.clone()].into()),
+                    values.get(1).cloned().unwrap_or(Value::whole(1)),
+                )?,
+                None => return Err(wrong()),
+            },
+            "count" => {
+                let item = values.get(1).ok_or_else(wrong)?;
+                Value::whole(list(values.first())?.iter().filter(|one| one.is_equal(item)).count() as i128)
+            }
+            "starts_with" | "contains" | "ends_with" => match (values.first(), values.get(1)) {
+                (Some(Value::Text(text)), Some(Value::Text(part))) => Value::Bool(match name {
+                    "starts_with" => text.starts_with(&**part),
+                    "ends_with" => text.ends_with(&**part),
+                    _ => text.contains(&**part),
+                }),
+                (Some(Value::Null), _) => Value::Bool(false),
+                _ => return Err(wrong()),
+            },
+            "at" => match (values.first(), values.get(1)) {
+                (None | Some(Value::Null), _) => Value::Null,
+                (Some(map @ Value::Map(inside)), Some(Value::Whole(key))) => {
+                    let keys = [key.value.to_string(), format!("{:02}", key.value)];
+                    match keys.iter().find(|key| inside.given.contains_key(*key)) {
+                        Some(key) => self.member(map, key)?,
+                        None => Value::Null,
+                    }
+                }
+                (Some(map @ Value::Map(_)), Some(Value::Text(key))) => self.member(map, key)?,
+                _ => return Err(wrong()),
+            },
+            "part" => match (values.first().cloned().and_then(as_map), values.get(1), values.get(2)) {
+                (Some(map), Some(Value::Text(model_type)), Some(Value::Text(name))) => {
+                    let mut inner = self.inner(map, model_type, "base")?;
+                    inner.named(name)?.unwrap_or(Value::Null)
+                }
+                _ => return Err(wrong()),
+            },
+            "fault" => {
+                let text = values.first().map(|value| match value {
+                    Value::Text(text) => text.to_string(),
+                    other => other.to_string(),
+                });
+                return Err(
+                    Fault::new(text.unwrap_or_default(), "what is not known is not guessed", "").into()
+                );
+            }
+            _ => return Err(Fault::new(format!("there is no function {name}"), "", "").into()),
+        })
+    }
+}
+
+/// The value as a map, for a config inside the config; nothing where it is null.
+pub(super) fn as_map(value: Value) -> Option<Map> {
+    match value {
+        Value::Map(map) => Some((*map).clone()),
+        Value::Null => Some(Map::default()),
+        _ => None,
+    }
+}
+
+fn fractions(sign: Sign, a: f64, b: f64) -> f64 {
+    match sign {
+        Sign::Plus => a + b,
+        Sign::Minus => a - b,
+        Sign::Times => a * b,
+        Sign::Over => a / b,
+        Sign::FloorOver => (a / b).floor(),
+        Sign::Modulo => a.rem_euclid(b),
+        _ => a.powf(b),
+    }
+}
+
+fn too_large(what: &str) -> Faults {
+    Fault::new(format!("{what} is too large to count"), "counts are kept in 64 bits", "give smaller sizes")
+        .into()
+}
