@@ -4,65 +4,110 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 
 use super::output::{self, Content};
-use super::{Common, Ending};
+use super::{Common, Ending, params_model};
 use crate::fault::{Fault, Faults, Outcome};
 use crate::params::report::Request;
 use crate::params::sweep::SweepOver;
 use crate::params::{Dtype, Key, Report, Settings, presets};
 use crate::views::page::Layout;
 use crate::views::params::Words;
-use crate::views::{self, params_csv, params_json};
+use crate::views::{self, params_csv, params_json, presets as presets_view};
 
 const EXAMPLES: &str = "\
 Examples:
-  mha params                                   the base Transformer (512 wide, 8 heads)
-  mha params llama-2-70b --seq-len 4096        one of the presets that --list shows
-  mha params --d-model 768 --num-heads 12 --bias
-  mha params bert-base --num-heads 16          a preset with one size changed
-  mha params --sweep num-heads=1,4,8,16,32     more heads, the same parameters
-  mha params gpt3-175b --kv-dtype int8 --format json";
+  mha params llama-2-7b --memory 24GiB         a published model, and what fits
+  mha params path/to/config.json               any model's config
+  mha params path/to/folder --tensors          config and weights together, tensor by tensor
+  mha params model.gguf                        what a weight file holds, from its header
+  mha params llama-3-8b --sweep num-kv-heads=1,8,32
+  mha params deepseek-v3 --explain active-parameters
+  mha params --list qwen                       models by name; --list families for the types
+  mha params --d-model 768 --num-heads 12      one attention layer of your own sizes
+  mha params                                   the base Transformer's (512 wide, 8 heads)";
 
 /// Count parameters, multiplications and KV cache
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ParamsArgs {
-    /// A model's attention layers by name; with --list, a word to look for
-    #[arg(value_name = "PRESET")]
-    preset: Option<String>,
-    /// List the presets
+    /// A model by name, its config.json, its folder, or its weights (.safetensors, .gguf); with --list, a word to look for
+    #[arg(value_name = "MODEL")]
+    pub(super) preset: Option<String>,
+    /// List the models that have a name; `--list families` the types that configs can have
     #[arg(long)]
     list: bool,
     #[command(flatten)]
-    sizes: Sizes,
-    /// The class to count, where not the one that the config names: base, causal-lm, masked-lm, … or its full name
-    #[arg(long, value_name = "CLASS")]
-    class: Option<String>,
-    /// Read the config as one of this family
-    #[arg(long = "as", value_name = "FAMILY")]
-    family: Option<String>,
-    /// Tokens of the encoder [default: as seq-len]
-    #[arg(long, value_name = "N")]
-    source_len: Option<u64>,
+    pub(super) whole: Whole,
+    #[command(flatten)]
+    pub(super) sizes: Sizes,
     /// What parameters are stored in
     #[arg(long, value_name = "DTYPE", default_value = "fp16", value_parser = dtypes())]
-    dtype: String,
+    pub(super) dtype: String,
     /// What the KV cache is stored in
     #[arg(long, value_name = "DTYPE", default_value = "fp16", value_parser = dtypes())]
-    kv_dtype: String,
+    pub(super) kv_dtype: String,
     /// Let one size take several values: num-heads, num-kv-heads, seq-len, d-model, batch or layers
     #[arg(long, value_name = "SIZE=A,B,C", conflicts_with = "list")]
-    sweep: Option<String>,
+    pub(super) sweep: Option<String>,
     /// What to write; csv is one line a figure, or with --sweep one line a value
     #[arg(long, value_name = "FORMAT", default_value = "table")]
-    format: Format,
+    pub(super) format: Format,
     #[command(flatten)]
     pub(super) common: Common,
+}
+
+/// What can be asked of a whole model.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Whole models")]
+pub(super) struct Whole {
+    /// The class to count: base, causal-lm, masked-lm, … or its name [default: the one the config names]
+    #[arg(long, value_name = "CLASS")]
+    pub(super) class: Option<String>,
+    /// Read the config as one of this family, whatever its model_type
+    #[arg(long = "as", value_name = "FAMILY")]
+    pub(super) family: Option<String>,
+    /// Attention only: the short form
+    #[arg(long)]
+    pub(super) attention_only: bool,
+    /// One line a tensor, under the names that checkpoints use
+    #[arg(long, conflicts_with = "attention_only")]
+    pub(super) tensors: bool,
+    /// What fits beside the weights: the longest context and the largest batch
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    pub(super) memory: Option<String>,
+    /// What each of N devices holds where matrices are cut between them
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(super) tensor_parallel: Option<String>,
+    /// One figure with its formula and the numbers put in (`--explain all` for all of them)
+    #[arg(long, value_name = "FIGURE")]
+    pub(super) explain: Option<String>,
+    /// Units of bytes: GiB of 1024³ or GB of 1000³
+    #[arg(long, value_name = "UNIT", default_value = "GiB", ignore_case = true, value_parser = ["GiB", "GB"])]
+    pub(super) unit: String,
+    /// Tokens that the encoder reads, where there is one [default: as --seq-len]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(super) source_len: Option<String>,
+}
+
+impl Whole {
+    /// The first flag that only a whole model can answer.
+    fn given(&self) -> Option<&'static str> {
+        let flags = [
+            (self.class.is_some(), "--class"),
+            (self.family.is_some(), "--as"),
+            (self.attention_only, "--attention-only"),
+            (self.tensors, "--tensors"),
+            (self.memory.is_some(), "--memory"),
+            (self.tensor_parallel.is_some(), "--tensor-parallel"),
+            (self.source_len.is_some(), "--source-len"),
+        ];
+        flags.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
+    }
 }
 
 /// Sizes are read as texts, so that what is wrong with them is said in this program's way.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Sizes")]
-struct Sizes {
+pub(super) struct Sizes {
     /// Width of the input and the output
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     d_model: Option<String>,
@@ -86,7 +131,7 @@ struct Sizes {
     layers: Option<String>,
     /// Whether the projections add biases [default: no, or as the preset]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    bias: Option<bool>,
+    pub(super) bias: Option<bool>,
     /// n, tokens of a sequence [default: 256, or what the preset was made for]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     seq_len: Option<String>,
@@ -96,17 +141,19 @@ struct Sizes {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(super) enum Format {
     /// A page with every figure beside its formula
     Table,
     /// One object with everything
     Json,
     /// Lines for a spreadsheet
     Csv,
+    /// Tables for GitHub and wikis
+    Markdown,
 }
 
 impl Sizes {
-    fn given(&self) -> impl Iterator<Item = (Key, &str)> {
+    pub(super) fn given(&self) -> impl Iterator<Item = (Key, &str)> {
         let values = [
             &self.d_model,
             &self.num_heads,
@@ -127,61 +174,70 @@ impl Sizes {
     }
 }
 
-/// Lists presets, or counts one layer and writes the report.
+/// Lists models, reports on a whole one, or counts one attention layer.
 pub(super) fn run(args: &ParamsArgs) -> Outcome<Ending> {
-    if args.list { list(args) } else { report(args) }
+    if args.list {
+        return list(args);
+    }
+    if let Some(subject) = params_model::subject(args)? {
+        return params_model::run(args, subject);
+    }
+    if let Some(flag) = args.whole.given() {
+        let why = "without a model there is only one attention layer to report on";
+        return Err(Fault::new(
+            format!("{flag} needs a whole model"),
+            why,
+            "name one: mha params llama-2-7b",
+        )
+        .in_source(flag)
+        .into());
+    }
+    report(args)
 }
 
 fn list(args: &ParamsArgs) -> Outcome<Ending> {
     let bias = args.sizes.bias.map(|_| "--bias");
-    if let Some(flag) = args.sizes.given().map(|(key, _)| key.flag()).chain(bias).next() {
-        let what = "--list shows presets, and takes no sizes";
+    if let Some(flag) =
+        args.sizes.given().map(|(key, _)| key.flag()).chain(bias).chain(args.whole.given()).next()
+    {
+        let what = "--list shows models, and takes no sizes";
         return Err(Fault::new(what, "", "leave one of the two out").in_source(flag).into());
     }
-    let found = presets::search(args.preset.as_deref().unwrap_or_default())?;
+    let word = args.preset.as_deref().unwrap_or_default();
+    let listed = if word == "families" { presets_view::families() } else { presets_view::models(word)? };
     output::write(&args.common, Content::Text, |out| match args.format {
-        Format::Table => {
-            out.write_all(views::presets::page(&found, &args.common.page(Layout::Rows)).as_bytes())
-        }
-        Format::Json => views::presets::json(&found, &mut *out),
-        Format::Csv => views::presets::csv(&found, &mut *out),
+        Format::Table => out.write_all(listed.page(&args.common.page(Layout::Rows)).as_bytes()),
+        Format::Json => listed.json(&mut *out),
+        Format::Csv => listed.csv(&mut *out),
+        Format::Markdown => out.write_all(listed.markdown().as_bytes()),
     })?;
     Ok(Ending::Done)
 }
 
 fn report(args: &ParamsArgs) -> Outcome<Ending> {
-    if let Some(path) = args.preset.as_deref().filter(|name| name.contains(['.', '/'])) {
-        let number = |text: &Option<String>| text.as_deref().and_then(|text| text.parse().ok());
-        let target = number(&args.sizes.seq_len).unwrap_or(256);
-        let source = args.source_len.unwrap_or(target);
-        let lengths = crate::params::architecture::flops::Lengths {
-            target,
-            context: target,
-            source,
-            source_context: source,
-        };
-        let asked =
-            crate::params::architecture::Asked { class: args.class.clone(), family: args.family.clone() };
-        let batch = number(&args.sizes.batch).unwrap_or(1);
-        return super::params_model::run(
-            std::path::Path::new(path),
-            &asked,
-            lengths,
-            batch,
-            dtype(&args.kv_dtype),
-            &args.common,
-        );
-    }
     let report = Report::new(&request(args)?)?;
-    let words = if args.common.quiet { Words::Few } else { Words::Usual };
+    let words = words(&args.common);
+    if let Some(id) = &args.whole.explain {
+        let text = params_csv::explained(&report, id)?;
+        output::write(&args.common, Content::Text, |out| {
+            out.write_all(args.common.page(Layout::Rows).letters(&text).as_bytes())
+        })?;
+        return Ok(Ending::Done);
+    }
     output::write(&args.common, Content::Text, |out| match args.format {
         Format::Table => {
             out.write_all(views::params::page(&report, &args.common.page(Layout::Rows), words).as_bytes())
         }
         Format::Json => params_json::write(&report, &mut *out),
         Format::Csv => params_csv::write(&report, &mut *out),
+        Format::Markdown => out.write_all(params_csv::markdown(&report)?.as_bytes()),
     })?;
     Ok(Ending::Done)
+}
+
+/// How much is said beside the tables.
+pub(super) fn words(common: &Common) -> Words {
+    if common.quiet { Words::Few } else { Words::Usual }
 }
 
 /// What was typed, read; everything that cannot be read is reported together.
@@ -218,6 +274,6 @@ fn dtypes() -> PossibleValuesParser {
     PossibleValuesParser::new(Dtype::ALL.map(Dtype::name))
 }
 
-fn dtype(name: &str) -> Dtype {
+pub(super) fn dtype(name: &str) -> Dtype {
     Dtype::ALL.into_iter().find(|dtype| dtype.name() == name).unwrap_or(Dtype::Fp16)
 }

@@ -1,39 +1,267 @@
-//! `mha params` of a whole model: from a `config.json`, a folder, or weights.
+//! `mha params` of a whole model: by name, from a `config.json`, a folder, or weights.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use serde_json::Value as Json;
+
+use super::Ending;
 use super::output::{self, Content};
-use super::{Common, Ending};
+use super::params::{Format, ParamsArgs, dtype, words};
 use crate::arrays::Document;
-use crate::fault::{Faults, Outcome, Place};
-use crate::params::Dtype;
-use crate::params::architecture::flops::Lengths;
-use crate::params::architecture::{self, Asked};
-use crate::views::model_json;
+use crate::fault::{Fault, Faults, Outcome, Place};
+use crate::params::Key;
+use crate::params::architecture::variants;
+use crate::params::architecture::work::Run;
+use crate::params::architecture::{self, Asked, Model, change, presets};
+use crate::params::presets as layers;
+use crate::params::sweep::SweepOver;
+use crate::views::model::{self, Shown};
+use crate::views::page::Layout;
+use crate::views::{model_csv, model_json, part};
 
-/// Counts the model of a config file and writes the report.
-pub(super) fn run(
-    path: &Path,
-    asked: &Asked,
-    lengths: Lengths,
-    batch: u64,
-    kv: Dtype,
-    common: &Common,
-) -> Outcome<Ending> {
-    let document = Document::read(path)?;
-    let model = architecture::build(&document.value, asked).map_err(|faults| placed(faults, &document))?;
-    let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let value = model_json::whole(&model, &name, lengths, batch, kv)?;
-    output::write(common, Content::Text, |out| {
-        serde_json::to_writer_pretty(&mut *out, &value)?;
-        writeln!(out)
+/// What is reported on.
+pub(super) enum Subject {
+    /// A model that has a name.
+    Preset(presets::Preset),
+    /// A config with its text.
+    Config(Document, PathBuf),
+}
+
+/// A whole model, if that is what was asked for; nothing where it is one attention layer.
+pub(super) fn subject(args: &ParamsArgs) -> Outcome<Option<Subject>> {
+    let Some(named) = args.preset.as_deref() else { return Ok(None) };
+    let path = Path::new(named);
+    let looks_like_a_path = named.contains(['/', '\\'])
+        || path.extension().is_some_and(|extension| {
+            ["json", "safetensors", "gguf"].iter().any(|known| extension.eq_ignore_ascii_case(known))
+        });
+    if !looks_like_a_path {
+        if let Some(preset) = presets::find(named) {
+            return Ok(Some(Subject::Preset(preset)));
+        }
+        if layers::find(named).is_ok() {
+            return Ok(None);
+        }
+        if !path.exists() {
+            return presets::unknown(
+                named,
+                &layers::PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>(),
+            );
+        }
+    }
+    if path.is_dir() {
+        let config = path.join("config.json");
+        return Ok(Some(Subject::Config(Document::read(&config)?, path.to_owned())));
+    }
+    Ok(Some(Subject::Config(Document::read(path)?, path.to_owned())))
+}
+
+/// Counts the model and writes the report.
+pub(super) fn run(args: &ParamsArgs, subject: Subject) -> Outcome<Ending> {
+    let asked = Asked { class: args.whole.class.clone(), family: args.whole.family.clone() };
+    let (name, source, config, document) = match subject {
+        Subject::Preset(preset) => {
+            let source = "Its sizes are those of the published config.".to_owned();
+            (preset.name.to_owned(), source, preset.config, None)
+        }
+        Subject::Config(document, path) => {
+            let config = document.value.clone();
+            (title(&path), format!("From {}.", path.display()), config, Some(document))
+        }
+    };
+    let (config, changes) = with_flags(args, config, &asked)?;
+    let built = architecture::build(&config, &asked);
+    let model = match &document {
+        Some(document) => built.map_err(|faults| placed(faults, document))?,
+        None => built.map_err(|faults| faults.in_source(&name))?,
+    };
+    let source = if changes.is_empty() {
+        source
+    } else {
+        format!("{source} Changed by flags: {}.", changes.join(", "))
+    };
+    let run = settings(args, &model)?;
+    let over = args.sweep.as_deref().map(SweepOver::parse).transpose()?;
+    let sweep = match over {
+        Some(over) => Some((
+            over.clone(),
+            variants::sweep(&config, &asked, &run, &over).map_err(|f| f.in_source("--sweep"))?,
+        )),
+        None => None,
+    };
+    let devices = args
+        .whole
+        .tensor_parallel
+        .as_deref()
+        .map(|text| whole_number(text, "--tensor-parallel", 1 << 20))
+        .transpose()?;
+    let shown = Shown {
+        model: &model,
+        name: &name,
+        source: &source,
+        run,
+        decimal: args.whole.unit.eq_ignore_ascii_case("GB"),
+        memory: args.whole.memory.as_deref().map(bytes).transpose()?,
+        share: devices.map(|devices| model.share(devices)).transpose()?,
+        sharing: variants::sharing(&config, &asked, &model, &run)?,
+        sweep,
+        weights: Vec::new(),
+        attention_only: args.whole.attention_only,
+    };
+    write(args, &shown)
+}
+
+fn write(args: &ParamsArgs, shown: &Shown) -> Outcome<Ending> {
+    let page = args.common.page(Layout::Rows);
+    if let Some(id) = &args.whole.explain {
+        let figures = match id.as_str() {
+            "all" => shown.model.figures(&shown.run)?,
+            id => vec![shown.model.figure(id, &shown.run)?],
+        };
+        output::write(&args.common, Content::Text, |out| match args.format {
+            Format::Json => model_json::figures(&figures, &mut *out),
+            Format::Csv => model_csv::figures(&figures, &mut *out),
+            Format::Table => out.write_all(model::explained(&figures, &page).as_bytes()),
+            Format::Markdown => out.write_all(part::markdown(&model::explained_parts(&figures)).as_bytes()),
+        })?;
+        return Ok(Ending::Done);
+    }
+    let parts = if args.whole.tensors { model::tensors(shown) } else { model::parts(shown)? };
+    let whole = model_json::whole(shown)?;
+    let figures = shown.model.figures(&shown.run)?;
+    output::write(&args.common, Content::Text, |out| match args.format {
+        Format::Table => out.write_all(part::terminal(&parts, &page, words(&args.common)).as_bytes()),
+        Format::Markdown => out.write_all(part::markdown(&parts).as_bytes()),
+        Format::Json => {
+            serde_json::to_writer_pretty(&mut *out, &whole)?;
+            writeln!(out)
+        }
+        Format::Csv if args.whole.tensors => model_csv::tensors(shown.model, &mut *out),
+        Format::Csv => match &shown.sweep {
+            Some((over, rows)) => model_csv::sweep(over, rows, &mut *out),
+            None => model_csv::figures(&figures, &mut *out),
+        },
     })?;
     Ok(Ending::Done)
 }
 
+/// What a file or folder is called in the report.
+fn title(path: &Path) -> String {
+    let is_config = path.file_name().is_some_and(|name| name == "config.json");
+    let named = if is_config {
+        path.parent().filter(|folder| folder.file_name().is_some()).unwrap_or(path)
+    } else {
+        path
+    };
+    let name = named.file_name().unwrap_or(named.as_os_str()).to_string_lossy().into_owned();
+    name.strip_suffix(".config.json")
+        .or_else(|| name.strip_suffix(".json"))
+        .map_or(name.clone(), str::to_owned)
+}
+
+/// The config with the sizes that flags give, and what they changed.
+fn with_flags(args: &ParamsArgs, config: Json, asked: &Asked) -> Outcome<(Json, Vec<String>)> {
+    let (mut config, mut changes) = (config, Vec::new());
+    let mut faults = Vec::new();
+    for (key, text) in args.sizes.given().filter(|(key, _)| !matches!(key, Key::SeqLen | Key::Batch)) {
+        let at = |Faults(more): Faults| more.into_iter().map(move |fault| fault.in_source(key.flag()));
+        match key.parse(text).and_then(|value| change::changed(&config, asked, key, value)) {
+            Ok(changed) => {
+                config = changed;
+                changes.push(format!("{} {text}", key.name()));
+            }
+            Err(more) => faults.extend(at(more)),
+        }
+    }
+    if args.sizes.bias.is_some() {
+        let why = "which matrices have one is a matter of the class";
+        faults.push(
+            Fault::new("--bias is for layers of your own sizes", why, "edit a copy of the config")
+                .in_source("--bias"),
+        );
+    }
+    if faults.is_empty() { Ok((config, changes)) } else { Err(Faults(faults)) }
+}
+
+/// How the model is run: flags, or lengths that it was made for.
+fn settings(args: &ParamsArgs, model: &Model) -> Outcome<Run> {
+    let given = |wanted: Key| args.sizes.given().find(|(key, _)| *key == wanted).map(|(_, text)| text);
+    let number = |key: Key| {
+        given(key).map(|text| key.parse(text).map_err(|faults| faults.in_source(key.flag()))).transpose()
+    };
+    let seq_len = number(Key::SeqLen)?.unwrap_or_else(|| default_length(model));
+    let source_len = match &args.whole.source_len {
+        Some(text) => whole_number(text, "--source-len", Key::SeqLen.largest())?,
+        None => seq_len,
+    };
+    Ok(Run {
+        seq_len,
+        source_len,
+        batch: number(Key::Batch)?.unwrap_or(1),
+        dtype: dtype(&args.dtype),
+        kv_dtype: dtype(&args.kv_dtype),
+    })
+}
+
+/// What the model was made for, up to 4,096 tokens; 1,024 where it does not say.
+fn default_length(model: &Model) -> u64 {
+    const KEYS: [&str; 4] = ["max_position_embeddings", "n_positions", "max_target_positions", "max_seq_len"];
+    let stated = model
+        .facts
+        .iter()
+        .find(|fact| KEYS.iter().any(|key| fact.key == *key || fact.key.ends_with(&format!(".{key}"))));
+    stated.and_then(|fact| fact.value.parse::<u64>().ok()).map_or(1024, |length| length.clamp(1, 4096))
+}
+
+fn whole_number(text: &str, flag: &'static str, most: u64) -> Outcome<u64> {
+    match text.parse::<u64>() {
+        Ok(value) if (1..=most).contains(&value) => Ok(value),
+        _ => {
+            let shown: String = text.chars().take(40).collect();
+            let why = format!("it is a whole number from 1 to {most}");
+            Err(Fault::new(format!("{flag} cannot be {shown}"), why, format!("{flag} 8"))
+                .in_source(flag)
+                .into())
+        }
+    }
+}
+
+/// `24GiB`, `80 GB`, `512MiB`, or plain bytes.
+fn bytes(text: &str) -> Outcome<u64> {
+    let shown: String = text.chars().take(40).collect();
+    let fault = |why: &str| {
+        Faults::from(
+            Fault::new(format!("{shown} is no size of memory"), why, "--memory 24GiB, or --memory 80GB")
+                .in_source("--memory"),
+        )
+    };
+    let trimmed = text.trim();
+    let end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+    let (number, unit) = trimmed.split_at(end);
+    let factor: f64 = match unit.trim().to_lowercase().as_str() {
+        "" | "b" | "bytes" => 1.0,
+        "kb" => 1e3,
+        "mb" => 1e6,
+        "gb" => 1e9,
+        "tb" => 1e12,
+        "kib" => 1024.0,
+        "mib" => 1024f64.powi(2),
+        "gib" => 1024f64.powi(3),
+        "tib" => 1024f64.powi(4),
+        "k" | "m" | "g" | "t" => return Err(fault("it could be units of 1000 or of 1024: write GB or GiB")),
+        _ => return Err(fault("its unit is none of kB, MB, GB, TB, KiB, MiB, GiB, TiB")),
+    };
+    let bytes = number.parse::<f64>().map_err(|_| fault("it begins with a number"))? * factor;
+    if bytes >= 1.0 && bytes < 9e18 {
+        Ok(bytes as u64)
+    } else {
+        Err(fault("it is at least one byte, and below 8 EiB"))
+    }
+}
+
 /// Gives faults the line of the key that they name.
 fn placed(Faults(faults): Faults, document: &Document) -> Faults {
-    let place = |fault: crate::fault::Fault| match &fault.place {
+    let place = |fault: Fault| match &fault.place {
         Some(place) if place.source.is_empty() => {
             let found = document.place(&place.path);
             let path = place.path.clone();

@@ -68,6 +68,15 @@ impl Dtype {
         Self::Q2K,
     ];
 
+    /// The types that tables show: the plain ones, and the one that was chosen where it is none of those.
+    pub fn shown_beside(chosen: Self) -> Vec<Self> {
+        let mut shown = Self::ALL[..6].to_vec();
+        if !shown.contains(&chosen) {
+            shown.push(chosen);
+        }
+        shown
+    }
+
     /// As it is typed and shown.
     pub fn name(self) -> &'static str {
         self.row().0

@@ -195,7 +195,7 @@ fn memory(shape: &Shape, dtype: Dtype, kv_dtype: Dtype) -> Outcome<Memory> {
     let cache_per_token = layer.kv_cache_numbers_per_token_of(layers)?.stored_as(kv_dtype)?;
     let tokens = Figure::size("n", seq_len).times(&Figure::size("B", batch))?;
     Ok(Memory {
-        parameters: Dtype::ALL.into_iter().map(stored).collect::<Outcome<_>>()?,
+        parameters: Dtype::shown_beside(dtype).into_iter().map(stored).collect::<Outcome<_>>()?,
         score_dtype,
         scores_of_all_layers: scaled(scores.value, &[("layers", layers)], "bytes of all scores")?,
         scores,
@@ -223,7 +223,7 @@ fn sharing(shape: &Shape, kv_dtype: Dtype) -> Outcome<Vec<Sharing>> {
 
 /// Numbers of key/value heads worth a row: h halved as often as it goes, 1, and what the layer has; every divisor
 /// where there are few.
-fn kv_head_counts(layer: &Layer) -> Vec<u64> {
+pub(super) fn kv_head_counts(layer: &Layer) -> Vec<u64> {
     const FEW: usize = 6;
     let all = divisors(layer.num_heads);
     let halved = |g: &u64| (layer.num_heads / g).is_power_of_two();

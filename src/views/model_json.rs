@@ -1,19 +1,31 @@
 //! `mha params CONFIG --format json`: the contract of other programs; counts are whole numbers, never rounded.
 
+use std::io::{self, Write};
+
 use serde_json::{Value, json};
 
+use super::model::Shown;
+
 use crate::fault::Outcome;
-use crate::params::Dtype;
 use crate::params::architecture::cache::{self, Kind, Row};
+use crate::params::architecture::figures::Named;
 use crate::params::architecture::flops::Lengths;
 use crate::params::architecture::model::Tensor;
-use crate::params::architecture::{Group, Model};
+use crate::params::architecture::work::Run;
+use crate::params::architecture::{Group, Model, Source};
 
 /// The whole report as one object.
 ///
 /// # Errors
 /// A count does not fit in 64 bits.
-pub fn whole(model: &Model, name: &str, lengths: Lengths, batch: u64, kv_dtype: Dtype) -> Outcome<Value> {
+pub fn whole(shown: &Shown) -> Outcome<Value> {
+    let (model, run) = (shown.model, &shown.run);
+    let lengths = Lengths {
+        target: run.seq_len,
+        context: run.seq_len,
+        source: run.source_len,
+        source_context: run.source_len,
+    };
     let per_layer = model.attention_parameters_by_layer()?;
     let attention = model.sum(|tensor| tensor.group == Group::Attention)?;
     let mut groups = serde_json::Map::new();
@@ -37,13 +49,13 @@ pub fn whole(model: &Model, name: &str, lengths: Lengths, batch: u64, kv_dtype: 
             json!({"path": stack.path, "layers": stack.layers, "first_layer": stack.first, "runs": runs}),
         );
     }
-    let cache = cached(model, lengths, batch, kv_dtype)?;
+    let cache = cached(model, run)?;
     let products = model.products(lengths)?;
     let tied: Vec<Value> =
         model.tied.iter().map(|(name, same_as)| json!({"name": name, "same_as": same_as})).collect();
     Ok(json!({
         "mha": 1,
-        "model": name,
+        "model": shown.name,
         "family": model.family,
         "model_type": model.model_type,
         "class": model.class,
@@ -67,10 +79,79 @@ pub fn whole(model: &Model, name: &str, lengths: Lengths, batch: u64, kv_dtype: 
             "head": products.head.saturating_mul(2),
             "exponentials": products.exponentials,
         },
+        "weights": {"dtype": run.dtype.name(), "bytes": run.dtype.bytes(model.parameters()?)?, "files": shown.weights},
+        "decoding": decoding(model, run)?,
+        "memory": fits(shown)?,
+        "tensor_parallel": shown.share.as_ref().map(|share| json!({
+            "devices": share.devices, "parameters_each": share.parameters, "replicated_parameters": share.replicated,
+            "kv_cache_numbers_per_token_each": share.cache_numbers, "hindrances": share.hindrances,
+            "replicated": share.remarks, "possible_devices": model.possible_devices(),
+        })),
+        "sharing": shown.sharing.iter().map(|row| json!({
+            "num_kv_heads": row.num_kv_heads, "this": row.is_this, "total_parameters": row.parameters,
+            "kv_cache_bytes_per_token": row.cache_per_token,
+        })).collect::<Vec<_>>(),
+        "sweep": shown.sweep.as_ref().map(|(over, rows)| json!({
+            "key": over.key.name(),
+            "rows": rows.iter().map(|row| json!({
+                "value": row.value, "d_k": row.d_k, "parameters": row.parameters,
+                "attention_parameters": row.attention_parameters, "multiply_adds": row.multiply_adds,
+                "exponentials": row.exponentials, "kv_cache_bytes": row.cache,
+            })).collect::<Vec<_>>(),
+        })),
+        "config": model.facts.iter().map(|fact| json!({
+            "key": fact.key, "value": fact.value, "stated": fact.source == Source::Stated,
+        })).collect::<Vec<_>>(),
         "stacks": stacks,
         "tied": tied,
         "tensors": model.tensors.iter().filter(|tensor| tensor.same_as.is_none()).map(tensor).collect::<Vec<_>>(),
     }))
+}
+
+fn decoding(model: &Model, run: &Run) -> Outcome<Value> {
+    if !model.decodes() {
+        return Ok(Value::Null);
+    }
+    let step = model.decoding(run)?;
+    Ok(json!({
+        "flops": step.products.all()?.saturating_mul(2),
+        "weight_bytes": step.weight_bytes,
+        "cache_bytes": step.cache_bytes,
+        "flops_per_byte": step.intensity(run.batch),
+    }))
+}
+
+fn fits(shown: &Shown) -> Outcome<Value> {
+    let (Some(bytes), model, run) = (shown.memory, shown.model, &shown.run) else { return Ok(Value::Null) };
+    let weights = run.dtype.bytes(model.parameters()?)?;
+    let left = bytes.checked_sub(weights);
+    let caches = model.cache().is_some();
+    Ok(json!({
+        "bytes": bytes,
+        "weight_bytes": weights,
+        "left_bytes": left,
+        "longest_context": left.filter(|_| caches).and_then(|left| model.longest_within(run, left)),
+        "largest_batch": left.filter(|_| caches).map(|left| model.most_within(run, left)),
+    }))
+}
+
+/// Figures as objects.
+///
+/// # Errors
+/// The writer fails.
+pub fn figures(figures: &[Named], out: &mut dyn Write) -> io::Result<()> {
+    let objects: Vec<Value> = figures
+        .iter()
+        .map(|named| {
+            json!({
+                "figure": named.id, "title": named.title, "formula": named.figure.formula,
+                "factors": named.figure.factors, "value": named.figure.value, "unit": named.unit.name(),
+                "note": named.note,
+            })
+        })
+        .collect();
+    serde_json::to_writer_pretty(&mut *out, &json!({"mha": 1, "figures": objects}))?;
+    writeln!(out)
 }
 
 fn tensor(tensor: &Tensor) -> Value {
@@ -84,10 +165,11 @@ fn tensor(tensor: &Tensor) -> Value {
     })
 }
 
-fn cached(model: &Model, lengths: Lengths, batch: u64, dtype: Dtype) -> Outcome<Value> {
+fn cached(model: &Model, run: &Run) -> Outcome<Value> {
+    let dtype = run.kv_dtype;
     let Some(plan) = model.cache() else { return Ok(Value::Null) };
     let own = cache::numbers(&plan.own, 1)?;
-    let sequence = cache::numbers(&plan.own, lengths.context)?.saturating_mul(batch);
+    let sequence = cache::numbers(&plan.own, run.seq_len)?.saturating_mul(run.batch);
     let rows: Vec<Value> = plan.own.iter().map(row).collect();
     Ok(json!({
         "dtype": dtype.name(),

@@ -20,7 +20,7 @@ pub enum Words {
 
 /// The whole page; ends with a line break.
 pub fn page(report: &Report, page: &Page, words: Words) -> String {
-    let mut sheet = Sheet { page, words, text: String::new() };
+    let mut sheet = Sheet::new(page, words);
     heading(&mut sheet, report);
     at_a_glance(&mut sheet, report);
     parameters(&mut sheet, report);
@@ -40,7 +40,18 @@ pub(super) struct Sheet<'a> {
     pub(super) text: String,
 }
 
-impl Sheet<'_> {
+impl<'a> Sheet<'a> {
+    /// An empty page.
+    pub(super) fn new(page: &'a Page, words: Words) -> Self {
+        Self { page, words, text: String::new() }
+    }
+
+    /// What the next table shows.
+    pub(super) fn caption(&mut self, text: &str) {
+        let lines = self.page.paragraph(text, 0);
+        self.text.push_str(&lines);
+    }
+
     /// A heading, with a blank line above.
     pub(super) fn title(&mut self, title: &str) {
         let lines = self.page.paragraph(title, 0);

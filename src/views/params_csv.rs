@@ -2,6 +2,9 @@
 
 use std::io::{self, Write};
 
+use super::grid::Side;
+use super::part::{self, Table};
+use crate::fault::{Fault, Outcome, nearest};
 use crate::params::report::Report;
 use crate::params::sweep::Sweep;
 use crate::params::{Figure, Key};
@@ -17,6 +20,65 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         None => lines.report(report)?,
     }
     lines.0.flush()
+}
+
+/// The lines as a table of GitHub's Markdown.
+///
+/// # Errors
+/// Never: the lines are made in memory.
+pub fn markdown(report: &Report) -> io::Result<String> {
+    let mut table =
+        Table::new("name", &[("formula", Side::Left), ("factors", Side::Left), ("value", Side::Right)]);
+    for record in records(report)? {
+        if let [_, name, formula, factors, value] = &record[..] {
+            table.row(name.clone(), vec![formula.clone(), factors.clone(), value.clone()]);
+        }
+    }
+    Ok(part::markdown(&[part::Part::Table(table)]))
+}
+
+/// One figure of the report, or all of them, with its formula and the numbers put in.
+///
+/// # Errors
+/// There is none of this name.
+pub fn explained(report: &Report, id: &str) -> Outcome<String> {
+    let records = records(report).unwrap_or_default();
+    let tidy = |name: &str| name.to_lowercase().replace([' ', '-', ','], "_");
+    let mut text = String::new();
+    for record in &records {
+        if let [_, name, formula, factors, value] = &record[..]
+            && (id == "all" || tidy(name) == tidy(id))
+        {
+            let how = if formula.is_empty() { String::new() } else { format!("{formula} = {factors} = ") };
+            text.push_str(&format!("{name} = {how}{value}\n"));
+        }
+    }
+    if text.is_empty() {
+        let names: Vec<String> =
+            records.iter().filter_map(|record| record.get(1).map(|name| tidy(name))).collect();
+        let shown: String = id.chars().take(40).collect();
+        let near = nearest(&tidy(&shown), names.iter().map(String::as_str)).unwrap_or("all");
+        let why = format!("these are: {}", names.join(", "));
+        return Err(Fault::new(format!("no figure is called {shown}"), why, format!("--explain {near}"))
+            .in_source("--explain")
+            .into());
+    }
+    Ok(text)
+}
+
+/// The lines of the report, without their head.
+fn records(report: &Report) -> io::Result<Vec<Vec<String>>> {
+    let mut bytes = Vec::new();
+    let mut lines = Lines(csv::Writer::from_writer(&mut bytes));
+    lines.report(report)?;
+    lines.0.flush()?;
+    drop(lines);
+    let mut reader = csv::Reader::from_reader(&bytes[..]);
+    Ok(reader
+        .records()
+        .filter_map(Result::ok)
+        .map(|record| record.iter().map(String::from).collect())
+        .collect())
 }
 
 struct Lines<W: Write>(csv::Writer<W>);

@@ -1,88 +1,164 @@
-//! The list of presets, as a table, JSON or CSV.
+//! The lists of `mha params --list`: models that have a name, and types that configs can have.
 
 use std::io::{self, Write};
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
-use super::grid::{Grid, Side};
+use super::grid::Side::{Left, Right};
+use super::number::grouped;
 use super::page::Page;
-use crate::params::Preset;
+use super::params::Words;
+use super::part::{self, Part, Table};
+use crate::fault::Outcome;
+use crate::params::architecture::presets::{self as models, Preset};
+use crate::params::architecture::{self, Asked};
+use crate::params::presets as layers;
 
-/// The table; ends with a line break.
-pub fn page(presets: &[&Preset], page: &Page) -> String {
-    let cells = presets.iter().map(|preset| {
-        let numbers = [preset.d_model, preset.num_heads, kv_heads(preset), d_k(preset), preset.layers];
-        let mut cells: Vec<String> = numbers.iter().map(u64::to_string).collect();
-        cells.push(if preset.bias { "yes" } else { "no" }.into());
-        cells
-    });
-    let grid = Grid {
-        corner: "preset".into(),
-        columns: ["d_model", "h", "g", "d_k", "layers", "biases"].map(String::from).to_vec(),
-        rows: presets.iter().map(|preset| preset.name.to_owned()).collect(),
-        cells: cells.collect(),
-        align: [[Side::Right; 5].as_slice(), &[Side::Left]].concat(),
-        whole: true,
-        ..Grid::default()
-    };
-    grid.render(page)
+/// A list with what it is about.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    key: &'static str,
+    tables: Vec<(String, Table)>,
 }
 
-/// One object a preset.
+/// The models whose name, type or class holds a word.
 ///
 /// # Errors
-/// The writer fails.
-pub fn json(presets: &[&Preset], out: &mut dyn Write) -> io::Result<()> {
-    let objects: Vec<_> = presets
-        .iter()
-        .map(|preset| {
-            json!({
-                "name": preset.name,
-                "aliases": preset.aliases,
-                "family": preset.family,
-                "source": preset.source,
-                "d_model": preset.d_model,
-                "num_heads": preset.num_heads,
-                "num_kv_heads": kv_heads(preset),
-                "d_k": d_k(preset),
-                "num_layers": preset.layers,
-                "bias": preset.bias,
-            })
-        })
-        .collect();
-    serde_json::to_writer_pretty(&mut *out, &json!({"mha": 1, "presets": objects}))?;
-    writeln!(out)
-}
-
-/// One line a preset under a line of names.
-///
-/// # Errors
-/// The writer fails.
-pub fn csv(presets: &[&Preset], out: &mut dyn Write) -> io::Result<()> {
-    let mut lines = csv::Writer::from_writer(out);
-    lines.write_record([
-        "preset",
-        "d_model",
-        "num_heads",
-        "num_kv_heads",
-        "d_k",
-        "layers",
-        "bias",
-        "source",
-    ])?;
-    for preset in presets {
-        let numbers = [preset.d_model, preset.num_heads, kv_heads(preset), d_k(preset), preset.layers];
-        let numbers = numbers.map(|number| number.to_string());
-        let record = [preset.name.to_owned()].into_iter().chain(numbers);
-        lines.write_record(record.chain([preset.bias.to_string(), preset.source.to_owned()]))?;
+/// None does.
+pub fn models(word: &str) -> Outcome<Listed> {
+    let columns = [
+        ("parameters", Right),
+        ("d_model", Right),
+        ("h", Right),
+        ("g", Right),
+        ("d_k", Right),
+        ("layers", Right),
+        ("class", Left),
+    ];
+    let mut table = Table::new("model", &columns);
+    for preset in models::search(word) {
+        table.row(preset.name, cells(&preset));
     }
-    lines.flush()
+    let mut tables = Vec::new();
+    if !table.rows.is_empty() {
+        tables.push(("Whole models".to_owned(), table));
+    }
+    let named = |name: &str| models::find(name).is_some();
+    let columns = [("d_model", Right), ("h", Right), ("g", Right), ("d_k", Right), ("layers", Right)];
+    let mut table = Table::new("layers of", &columns);
+    for preset in layers::search(word).unwrap_or_default().into_iter().filter(|preset| !named(preset.name)) {
+        let g = preset.num_kv_heads.unwrap_or(preset.num_heads);
+        let d_k = preset.d_k.unwrap_or(preset.d_model / preset.num_heads);
+        let numbers = [preset.d_model, preset.num_heads, g, d_k, preset.layers];
+        table.row(preset.name, numbers.iter().map(u64::to_string).collect());
+    }
+    if !table.rows.is_empty() {
+        tables.push(("Attention layers only".to_owned(), table));
+    }
+    if tables.is_empty() {
+        return models::unknown(word, &[]);
+    }
+    Ok(Listed { key: "presets", tables })
 }
 
-fn kv_heads(preset: &Preset) -> u64 {
-    preset.num_kv_heads.unwrap_or(preset.num_heads)
+fn cells(preset: &Preset) -> Vec<String> {
+    let Ok(model) = architecture::build(&preset.config, &Asked::default()) else {
+        return vec![String::new(); 7];
+    };
+    let number = |count: Option<u64>| count.map_or("–".to_owned(), |count| count.to_string());
+    let main = model.main_attention();
+    // what every layer reads and writes: the width of its norms
+    let width = main.and_then(|attention| {
+        let at = model.attention.iter().position(|one| one.path == attention.path);
+        let first = model.tensors.iter().find(|tensor| tensor.attention == at && tensor.shape.len() == 2)?;
+        let own = [attention.num_heads.value() * attention.d_k.value()];
+        let sizes: Vec<u64> = first.shape.iter().map(|size| size.value()).collect();
+        sizes.iter().rev().find(|size| !own.contains(size)).or(sizes.last()).copied()
+    });
+    vec![
+        model.parameters().map_or(String::new(), |count| grouped(count.into())),
+        number(width),
+        number(main.map(|attention| attention.num_heads.value())),
+        number(main.map(|attention| attention.num_kv_heads.value())),
+        number(main.map(|attention| attention.d_k.value())),
+        model.num_layers().to_string(),
+        model.class.clone(),
+    ]
 }
 
-fn d_k(preset: &Preset) -> u64 {
-    preset.d_k.unwrap_or(preset.d_model / preset.num_heads.max(1))
+/// The types that configs can have.
+pub fn families() -> Listed {
+    let mut types = architecture::known_types();
+    types.sort_unstable();
+    let mut table = Table::new("model_type", &[("classes (--class)", Left)]);
+    for name in types {
+        table.row(name, vec![architecture::kinds_of(name).join(", ")]);
+    }
+    Listed { key: "families", tables: vec![("Types of configs".to_owned(), table)] }
+}
+
+impl Listed {
+    fn parts(&self) -> Vec<Part> {
+        let several = self.tables.len() > 1;
+        let part = |(caption, table): &(String, Table)| {
+            let caption = several.then(|| Part::Caption(caption.clone()));
+            caption.into_iter().chain([Part::Table(table.clone())])
+        };
+        self.tables.iter().flat_map(part).collect()
+    }
+
+    /// The tables; ends with a line break.
+    pub fn page(&self, page: &Page) -> String {
+        part::terminal(&self.parts(), page, Words::Few)
+    }
+
+    /// The same as Markdown.
+    pub fn markdown(&self) -> String {
+        part::markdown(&self.parts())
+    }
+
+    /// One object a row.
+    ///
+    /// # Errors
+    /// The writer fails.
+    pub fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut objects = Vec::new();
+        for (_, table) in &self.tables {
+            for (name, cells) in &table.rows {
+                let mut object = Map::new();
+                object.insert("name".into(), name.as_str().into());
+                for ((column, _), cell) in table.columns.iter().zip(cells) {
+                    let number = cell.replace(',', "").parse::<u64>();
+                    object.insert(
+                        column.clone(),
+                        number.map_or_else(|_| Value::from(cell.as_str()), Value::from),
+                    );
+                }
+                objects.push(Value::Object(object));
+            }
+        }
+        serde_json::to_writer_pretty(&mut *out, &json!({"mha": 1, self.key: objects}))?;
+        writeln!(out)
+    }
+
+    /// One line a row under a line of names.
+    ///
+    /// # Errors
+    /// The writer fails.
+    pub fn csv(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut lines = csv::WriterBuilder::new().flexible(true).from_writer(out);
+        for (_, table) in &self.tables {
+            lines.write_record(
+                std::iter::once(&table.corner).chain(table.columns.iter().map(|(name, _)| name)),
+            )?;
+            for (name, cells) in &table.rows {
+                let cells = cells.iter().map(|cell| match cell.replace(',', "").parse::<u64>() {
+                    Ok(number) => number.to_string(),
+                    Err(_) => cell.clone(),
+                });
+                lines.write_record(std::iter::once(name.clone()).chain(cells))?;
+            }
+        }
+        lines.flush()
+    }
 }

@@ -72,7 +72,7 @@ impl Config {
     }
 
     /// The key itself, then every other name of it.
-    fn names<'a>(&'a self, key: &'a str) -> Vec<&'a str> {
+    pub(super) fn names<'a>(&'a self, key: &'a str) -> Vec<&'a str> {
         let canonical = self
             .aliases
             .iter()

@@ -235,6 +235,9 @@ impl Found {
     }
 
     fn child(&mut self, scope: &mut Scope, spot: &Spot, child: &Child) -> Outcome<()> {
+        if matches!(child.body, Body::Nothing) {
+            return Ok(());
+        }
         if let Some(condition) = &child.condition
             && !scope.is_true(condition)?
         {
@@ -395,7 +398,12 @@ impl Found {
                 };
                 let mut sizes = Vec::new();
                 for value in plain.into_iter().take(if wide { 2 } else { 1 }) {
-                    sizes.push(scope.as_size(value)?);
+                    let may_be_nothing = matches!(name, "linear" | "transposed_linear");
+                    sizes.push(if may_be_nothing {
+                        size_or_nothing(scope, value)?
+                    } else {
+                        scope.as_size(value)?
+                    });
                 }
                 let (first, second) = match (&sizes[..], wide) {
                     ([first, second], true) => (first.clone(), Some(second.clone())),
@@ -457,9 +465,7 @@ impl Found {
             "tensor" | "matrix" => {
                 let mut shape = Vec::new();
                 for value in plain {
-                    // some classes allocate a tensor of no numbers where there is nothing of its kind
-                    let nothing = matches!(&value, Value::Whole(whole) if whole.value == 0);
-                    shape.push(if nothing { scope.as_whole(value)? } else { scope.as_size(value)? });
+                    shape.push(size_or_nothing(scope, value)?);
                 }
                 let kind = if name == "matrix" { Holds::Matrix } else { Holds::Other };
                 self.tensor(spot, "", shape, kind)
@@ -670,6 +676,14 @@ impl Spot {
             None if self.list.is_some() => Group::FeedForward,
             None => Group::Other,
         }
+    }
+}
+
+/// A size of a tensor, which may be 0: some classes allocate a tensor of no numbers where there is nothing of its kind.
+fn size_or_nothing(scope: &Scope, value: Value) -> Outcome<Whole> {
+    match value {
+        Value::Whole(whole) if whole.value == 0 => Ok(whole),
+        other => scope.as_size(other),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What one pass multiplies: matrix products of the whole model, and of attention among them.
 
-use super::model::{Group, Model, Positions, Side};
+use super::model::{Attention, Cache, Group, Model, Positions, Side};
 use crate::fault::{Fault, Outcome};
 
 /// Multiplications of one pass over one sequence (a multiply–add counts once).
@@ -45,19 +45,38 @@ pub struct Lengths {
 }
 
 impl Model {
-    /// The multiplications of one pass.
+    /// The multiplications of one pass, over every pair of positions.
     ///
     /// # Errors
     /// They do not fit in 64 bits.
     pub fn products(&self, lengths: Lengths) -> Outcome<Products> {
+        self.counted(lengths, |attention, asks, sees| every_pair(attention, asks, sees))
+    }
+
+    /// The same, where a causal mask and windows leave out what nobody looks at.
+    ///
+    /// # Errors
+    /// They do not fit in 64 bits.
+    pub fn causal_products(&self, lengths: Lengths) -> Outcome<Products> {
+        self.counted(lengths, |attention, asks, sees| {
+            let looks_back = !attention.cross && attention.cache != Cache::None;
+            if looks_back {
+                seen_pairs(asks, sees, attention.window)
+            } else {
+                every_pair(attention, asks, sees)
+            }
+        })
+    }
+
+    fn counted(&self, lengths: Lengths, pairs: impl Fn(&Attention, u64, u64) -> u128) -> Outcome<Products> {
         let mut all = Products::default();
         for tensor in &self.tensors {
             let Some(product) = tensor.product else { continue };
-            let mut count = u128::from(tensor.count)
-                * u128::from(positions(product.positions, lengths.target, lengths.source))
-                * u128::from(product.applied);
+            let through = positions(product.positions, lengths.target, lengths.source);
+            let mut count = u128::from(tensor.count) * u128::from(through);
+            count = count.checked_mul(u128::from(product.applied)).ok_or_else(too_many)?;
             if let Some(routed) = tensor.experts {
-                count = count * u128::from(routed.active.min(routed.of)) / u128::from(routed.of.max(1));
+                count = count / u128::from(routed.of.max(1)) * u128::from(routed.active.min(routed.of));
             }
             let sum = match tensor.group {
                 Group::Attention => &mut all.attention_linear,
@@ -74,18 +93,33 @@ impl Model {
                 (false, Side::Target) => positions(own, lengths.context, lengths.source),
                 (false, Side::Source) => asks,
             };
-            let pairs = u128::from(asks) * u128::from(sees) * u128::from(attention.product.applied);
+            let applied = u128::from(attention.product.applied);
+            let pairs = pairs(attention, asks, sees).checked_mul(applied).ok_or_else(too_many)?;
             let heads = u128::from(attention.num_heads.value());
-            let widths = heads * u128::from(attention.d_k.value() + attention.d_v.value())
-                + u128::from(attention.scores);
-            let extra =
-                u128::from(asks) * u128::from(attention.extra) * u128::from(attention.product.applied);
+            let widths =
+                heads.checked_mul(u128::from(attention.d_k.value()) + u128::from(attention.d_v.value()));
+            let widths = widths.ok_or_else(too_many)? + u128::from(attention.scores);
+            let extra = u128::from(asks) * u128::from(attention.extra);
             add(&mut all.attention_scores, pairs.checked_mul(widths).ok_or_else(too_many)?)?;
-            add(&mut all.attention_scores, extra)?;
+            add(&mut all.attention_scores, extra.checked_mul(applied).ok_or_else(too_many)?)?;
             add(&mut all.exponentials, pairs.checked_mul(heads).ok_or_else(too_many)?)?;
         }
         Ok(all)
     }
+}
+
+fn every_pair(_: &Attention, asks: u64, sees: u64) -> u128 {
+    u128::from(asks) * u128::from(sees)
+}
+
+/// Pairs of a position and one at or before it, no more than a window back: Σ min(i, w) over the positions i that ask,
+/// which are the last ones.
+fn seen_pairs(asks: u64, sees: u64, window: Option<u64>) -> u128 {
+    let upto = |n: u64| {
+        let (n, w) = (u128::from(n), u128::from(window.unwrap_or(u64::MAX)));
+        if n <= w { n * (n + 1) / 2 } else { w * (w + 1) / 2 + (n - w) * w }
+    };
+    upto(sees.max(asks)) - upto(sees.max(asks) - asks)
 }
 
 fn positions(of: Positions, target: u64, source: u64) -> u64 {
@@ -104,4 +138,18 @@ fn add(sum: &mut u64, count: u128) -> Outcome<()> {
 fn too_many() -> crate::fault::Faults {
     Fault::new("the multiplications are too many to count", "counts are kept in 64 bits", "fewer tokens")
         .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four positions see 1 + 2 + 3 + 4; with a window of 2, 1 + 2 + 2 + 2; the last of ten sees ten, or its window.
+    #[test]
+    fn a_causal_mask_leaves_the_lower_triangle_and_a_window_a_band() {
+        assert_eq!(seen_pairs(4, 4, None), 10);
+        assert_eq!(seen_pairs(4, 4, Some(2)), 7);
+        assert_eq!(seen_pairs(1, 10, None), 10);
+        assert_eq!(seen_pairs(1, 10, Some(3)), 3);
+    }
 }

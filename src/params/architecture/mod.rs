@@ -87,15 +87,21 @@
 //! parent's tree.
 
 pub mod cache;
+pub mod change;
 mod config;
 mod expand;
 mod family;
+pub mod figures;
 pub mod flops;
 mod formula;
 pub mod model;
+pub mod parallel;
+pub mod presets;
 pub mod runs;
 mod scope;
 mod value;
+pub mod variants;
+pub mod work;
 
 use serde_json::Value as Json;
 
@@ -156,6 +162,14 @@ pub fn build(config: &Json, asked: &Asked) -> Outcome<Model> {
 /// Every model type that can be counted.
 pub fn known_types() -> Vec<&'static str> {
     Family::known_types()
+}
+
+/// The kinds of classes that a model type has.
+pub fn kinds_of(model_type: &str) -> Vec<String> {
+    match Family::of_type(model_type) {
+        Some(Ok(family)) => family.kinds().map(str::to_owned).collect(),
+        _ => Vec::new(),
+    }
 }
 
 fn unknown_type(model_type: &str) -> Faults {

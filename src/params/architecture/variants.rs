@@ -1,0 +1,124 @@
+//! The same model with one size changed: shared keys and values, sweeps.
+
+use serde_json::Value as Json;
+
+use super::cache::{self, Kind};
+use super::change::changed;
+use super::model::{Attention, Group, Model};
+use super::work::Run;
+use super::{Asked, build};
+use crate::fault::Outcome;
+use crate::params::sweep::SweepOver;
+use crate::params::{Key, Layer, report};
+
+/// The model with another number of key/value heads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sharing {
+    /// g
+    pub num_kv_heads: u64,
+    /// Whether it is the model itself.
+    pub is_this: bool,
+    /// All parameters; `None` where the type has no key for g.
+    pub parameters: Option<u64>,
+    /// Bytes cached of one token, while every layer still grows.
+    pub cache_per_token: u64,
+}
+
+/// One value of a sweep.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Swept {
+    /// The value.
+    pub value: u64,
+    /// Width of a head in the layers that cache, or in the first.
+    pub d_k: u64,
+    /// All parameters.
+    pub parameters: u64,
+    /// Attention parameters.
+    pub attention_parameters: u64,
+    /// Multiply-adds of a pass, over every pair of positions.
+    pub multiply_adds: u64,
+    /// Exponentials of a pass.
+    pub exponentials: u64,
+    /// Bytes of the whole cache.
+    pub cache: u64,
+}
+
+impl Model {
+    /// The attention that stands for the model: the first that caches, or the first.
+    pub fn main_attention(&self) -> Option<&Attention> {
+        let caches = |attention: &&Attention| attention.cache != super::Cache::None && !attention.cross;
+        self.attention.iter().find(caches).or(self.attention.first())
+    }
+}
+
+/// The model beside itself with more and with fewer key/value heads; empty where heads share nothing (a latent, one head).
+///
+/// # Errors
+/// A count does not fit in 64 bits.
+pub fn sharing(config: &Json, asked: &Asked, model: &Model, run: &Run) -> Outcome<Vec<Sharing>> {
+    let (Some(main), Some(plan)) = (model.main_attention(), model.cache()) else { return Ok(Vec::new()) };
+    let (h, g) = (main.num_heads.value(), main.num_kv_heads.value());
+    let mixed = model
+        .attention
+        .iter()
+        .any(|one| !one.cross && one.cache != super::Cache::None && one.num_heads != main.num_heads);
+    if h == 1 || mixed || plan.own.is_empty() || plan.own.iter().any(|row| row.kind == Kind::Latent) {
+        return Ok(Vec::new());
+    }
+    let layer = Layer::multi_head(h, h).with_kv_heads(g);
+    let own = cache::numbers(&plan.own, 1)?;
+    report::kv_head_counts(&layer)
+        .into_iter()
+        .map(|count| {
+            let other =
+                changed(config, asked, Key::NumKvHeads, count).and_then(|config| build(&config, asked));
+            let parameters = if count == g {
+                Some(model.parameters()?)
+            } else {
+                other.ok().map(|m| m.parameters()).transpose()?
+            };
+            let numbers =
+                u64::try_from(u128::from(own) * u128::from(count) / u128::from(g)).unwrap_or(u64::MAX);
+            Ok(Sharing {
+                num_kv_heads: count,
+                is_this: count == g,
+                parameters,
+                cache_per_token: run.kv_dtype.bytes(numbers)?,
+            })
+        })
+        .collect()
+}
+
+/// One size takes several values.
+///
+/// # Errors
+/// The type has no such size, a value makes no model, a count does not fit in 64 bits.
+pub fn sweep(config: &Json, asked: &Asked, run: &Run, over: &SweepOver) -> Outcome<Vec<Swept>> {
+    over.values
+        .iter()
+        .map(|value| {
+            let mut run = *run;
+            let model = match over.key {
+                Key::SeqLen => {
+                    run = Run { seq_len: *value, ..run };
+                    build(config, asked)?
+                }
+                Key::Batch => {
+                    run = Run { batch: *value, ..run };
+                    build(config, asked)?
+                }
+                key => build(&changed(config, asked, key, *value)?, asked)?,
+            };
+            let products = model.prefill(&run, false)?;
+            Ok(Swept {
+                value: *value,
+                d_k: model.main_attention().map_or(0, |attention| attention.d_k.value()),
+                parameters: model.parameters()?,
+                attention_parameters: model.sum(|tensor| tensor.group == Group::Attention)?,
+                multiply_adds: products.all()?.saturating_mul(run.batch),
+                exponentials: products.exponentials.saturating_mul(run.batch),
+                cache: model.cached_bytes(&run)?,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,316 @@
+//! The report of a whole model: its layers, matrix by matrix, as runs of equal ones.
+
+use super::grid::Side::{Left, Right};
+use super::model::{Shown, count};
+use super::part::{Part, Table};
+use crate::fault::Outcome;
+use crate::params::architecture::model::Tensor;
+use crate::params::architecture::runs::Run;
+use crate::params::architecture::{Attention, Cache, Group, Model, Stack};
+use crate::params::figure::sum;
+
+/// `grouped-query attention: 32 query heads share 8 of keys and values, each 128 wide`
+pub(super) fn kind_of(attention: &Attention) -> String {
+    let (h, g) = (attention.num_heads.value(), attention.num_kv_heads.value());
+    let (d_k, d_v) = (attention.d_k.value(), attention.d_v.value());
+    let wide = if d_k == d_v { format!("each {d_k} wide") } else { format!("keys {d_k}, values {d_v} wide") };
+    let name = match (attention.cache, h, g) {
+        (Cache::Latent { rank, rope, .. }, ..) => {
+            return format!("latent (MLA): {h} heads, {wide}, from a latent of {rank} and {rope} rotated");
+        }
+        (_, 1, _) => format!("one head, {d_k} wide"),
+        (_, h, g) if h == g => format!("MHA: {h} heads, {wide}"),
+        (_, h, 1) => format!("MQA: {h} query heads share one of keys and values, {wide}"),
+        (_, h, g) => format!("GQA: {h} query heads share {g} of keys and values, {wide}"),
+    };
+    let window = attention.window.map_or(String::new(), |window| format!(", window {}", count(window)));
+    let cross = if attention.cross { "cross-attention, " } else { "" };
+    format!("{cross}{name}{window}")
+}
+
+/// A tensor's shape, its formula, and the formula with numbers put in; empty where there is nothing to say.
+pub(super) fn shape(tensor: &Tensor) -> (String, String, String) {
+    let join = |parts: Vec<String>| parts.join(" × ");
+    let figures: Vec<_> = tensor.shape.iter().map(|size| size.figure()).collect();
+    let parts = |text: fn(&crate::params::Figure) -> &String| {
+        join(
+            figures
+                .iter()
+                .map(|figure| match figures.len() {
+                    1 => text(figure).clone(),
+                    _ if text(figure).contains(" + ") || text(figure).contains(" − ") => {
+                        format!("({})", text(figure))
+                    }
+                    _ => text(figure).clone(),
+                })
+                .collect(),
+        )
+    };
+    let shape = join(tensor.shape.iter().map(|size| size.value().to_string()).collect());
+    let (formula, factors) = (parts(|figure| &figure.formula), parts(|figure| &figure.factors));
+    (if shape.is_empty() { "one number".into() } else { shape }, formula, factors)
+}
+
+/// Every kind of attention, matrix by matrix.
+pub(super) fn attention(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
+    let model = shown.model;
+    if model.attention.is_empty() {
+        all.push(Part::Title("Attention".into()));
+        all.push(Part::Caption("None: its layers mix positions by other means.".into()));
+        return Ok(());
+    }
+    all.push(Part::Title("Attention, matrix by matrix".into()));
+    let mut known: Vec<(String, Vec<(String, Vec<u64>)>)> = Vec::new();
+    for stack in &model.stacks {
+        for run in model.runs(stack)? {
+            for attention in model.layer_attention(run.layer) {
+                let tensors = tensors_of(model, attention);
+                let shapes: Vec<_> = tensors
+                    .iter()
+                    .map(|tensor| {
+                        let name = tensor.name.strip_prefix(&attention.path).unwrap_or(&tensor.name);
+                        (name.to_owned(), tensor.shape.iter().map(|size| size.value()).collect())
+                    })
+                    .collect();
+                let key = (kind_of(attention) + &attention.pattern, shapes);
+                if known.contains(&key) {
+                    continue;
+                }
+                known.push(key);
+                one_kind(shown, stack, attention, &tensors, all)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn tensors_of<'m>(model: &'m Model, attention: &Attention) -> Vec<&'m Tensor> {
+    let at = model.attention.iter().position(|one| one.path == attention.path);
+    model.tensors.iter().filter(|tensor| tensor.attention.is_some() && tensor.attention == at).collect()
+}
+
+fn one_kind(
+    shown: &Shown,
+    stack: &Stack,
+    attention: &Attention,
+    tensors: &[&Tensor],
+    all: &mut Vec<Part>,
+) -> Outcome<()> {
+    let layers = model_layers_like(shown.model, attention, tensors);
+    let (h, g) = (attention.num_heads.value(), attention.num_kv_heads.value());
+    all.push(Part::Caption(format!("{}: {}", spelled(stack, &layers), kind_of(attention))));
+    let columns =
+        [("shape", Left), ("formula", Left), ("factors", Left), ("parameters", Right), ("a head", Right)];
+    let mut table = Table::new(&attention.pattern, &columns);
+    for tensor in tensors {
+        let (shape, formula, factors) = shape(tensor);
+        let name = tensor.name.strip_prefix(&attention.path).unwrap_or(&tensor.name).trim_start_matches('.');
+        let note = if tensor.group == Group::Norm { " (a norm, not counted as attention)" } else { "" };
+        let share = a_head(tensor, h, g).map_or_else(String::new, count);
+        let parameters = if tensor.same_as.is_some() { "shared".into() } else { count(tensor.count) };
+        table.row(format!("{name}{note}"), vec![shape, formula, factors, parameters, share]);
+    }
+    let own = tensors.iter().filter(|tensor| tensor.group == Group::Attention);
+    let each = sum(own.map(|tensor| tensor.count), "a layer's attention")?;
+    table.row("one layer", vec![String::new(), String::new(), String::new(), count(each), String::new()]);
+    if layers.len() > 1 {
+        let factors = format!("{} × {each}", layers.len());
+        let together = each.saturating_mul(layers.len() as u64);
+        table.row(
+            format!("{} layers", layers.len()),
+            vec![String::new(), "layers × one".into(), factors, count(together), String::new()],
+        );
+    }
+    all.push(Part::Table(table));
+    Ok(())
+}
+
+/// A head's part of a tensor whose formula names heads: of a query head where it names h, of a key/value head where only g.
+fn a_head(tensor: &Tensor, h: u64, g: u64) -> Option<u64> {
+    let (_, formula, _) = shape(tensor);
+    let names: Vec<&str> = formula.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    let of = if names.contains(&"h") && h > 1 {
+        h
+    } else if names.contains(&"g") && g > 1 {
+        g
+    } else {
+        return None;
+    };
+    tensor.count.is_multiple_of(of).then(|| tensor.count / of)
+}
+
+/// The layers of a stack, from 1, that have the same attention.
+fn model_layers_like(model: &Model, attention: &Attention, tensors: &[&Tensor]) -> Vec<usize> {
+    let counts: Vec<u64> = tensors.iter().map(|tensor| tensor.count).collect();
+    let kind = kind_of(attention);
+    let like = |other: &&Attention| {
+        other.pattern == attention.pattern
+            && kind_of(other) == kind
+            && tensors_of(model, other).iter().map(|tensor| tensor.count).eq(counts.iter().copied())
+    };
+    let first = attention.layer.and_then(|layer| {
+        model
+            .stacks
+            .iter()
+            .find(|stack| (stack.first..stack.first + stack.layers).contains(&layer))
+            .map(|stack| stack.first)
+    });
+    let from = first.unwrap_or(1);
+    model.attention.iter().filter(like).filter_map(|other| Some(other.layer? + 1 - from)).collect()
+}
+
+/// `layers 1–32`, `encoder.block, layer 1`, `layers 1–5, 7–11, …`.
+fn spelled(stack: &Stack, layers: &[usize]) -> String {
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for layer in layers {
+        match ranges.last_mut() {
+            Some((_, to)) if *to + 1 == *layer || *to == *layer => *to = *layer,
+            _ => ranges.push((*layer, *layer)),
+        }
+    }
+    const SHOWN: usize = 4;
+    let mut texts: Vec<String> = ranges
+        .iter()
+        .take(SHOWN)
+        .map(|(from, to)| if from == to { from.to_string() } else { format!("{from}–{to}") })
+        .collect();
+    if ranges.len() > SHOWN {
+        texts.push("…".into());
+    }
+    let word = if layers.len() == 1 { "layer" } else { "layers" };
+    format!("{}, {word} {}", stack.path, texts.join(", "))
+}
+
+/// All layers, as runs of equal ones.
+pub(super) fn layers(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
+    let model = shown.model;
+    all.push(Part::Title("Layers, as runs of equal ones".into()));
+    for stack in &model.stacks {
+        let runs = model.runs(stack)?;
+        let used: Vec<Group> = Group::ALL
+            .into_iter()
+            .filter(|group| runs.iter().any(|run| of_group(model, run, *group) > 0))
+            .collect();
+        let mut columns = vec![("each", Right)];
+        columns.extend(used.iter().map(|group| (group.name(), Right)));
+        columns.push(("together", Right));
+        let mut table = Table::new(&stack.path, &columns);
+        for run in &runs {
+            let name =
+                if run.count() == 1 { run.from.to_string() } else { format!("{}–{}", run.from, run.to) };
+            let mut cells = vec![count(run.parameters_each)];
+            cells.extend(used.iter().map(|group| count(of_group(model, run, *group))));
+            cells.push(count(run.parameters_each.saturating_mul(run.count() as u64)));
+            table.row(name, cells);
+        }
+        all.push(Part::Table(table));
+        inside(shown, stack, &runs, all);
+    }
+    Ok(())
+}
+
+fn of_group(model: &Model, run: &Run, group: Group) -> u64 {
+    model.layer(run.layer).filter(|tensor| tensor.group == group).map(|tensor| tensor.count).sum()
+}
+
+/// What stands beside attention in a layer, for every different layer.
+fn inside(shown: &Shown, stack: &Stack, runs: &[Run], all: &mut Vec<Part>) {
+    const SHOWN: usize = 4;
+    let model = shown.model;
+    let mut known: Vec<Vec<(String, u64)>> = Vec::new();
+    for run in runs {
+        let beside: Vec<&Tensor> =
+            model.layer(run.layer).filter(|tensor| tensor.group != Group::Attention).collect();
+        let key: Vec<(String, u64)> =
+            beside.iter().map(|tensor| (model.name_in_layer(tensor).to_owned(), tensor.count)).collect();
+        if known.contains(&key) || known.len() >= SHOWN {
+            continue;
+        }
+        known.push(key);
+        all.push(Part::Caption(format!("Beside attention in layer {} of {}", run.from, stack.path)));
+        let mut table = Table::new(
+            "tensor",
+            &[("shape", Left), ("formula", Left), ("parameters", Right), ("group", Left)],
+        );
+        let mut rows: Vec<(String, usize, &Tensor)> = Vec::new();
+        for tensor in beside {
+            let name = numbers_starred(model.name_in_layer(tensor));
+            match rows.iter_mut().find(|(known, _, first)| *known == name && first.count == tensor.count) {
+                Some((_, times, _)) => *times += 1,
+                None => rows.push((name, 1, tensor)),
+            }
+        }
+        for (name, times, tensor) in rows {
+            let (shape, formula, _) = shape(tensor);
+            let (name, parameters) = if times == 1 {
+                (name, count(tensor.count))
+            } else {
+                (format!("{name}, {times} times"), count(tensor.count.saturating_mul(times as u64)))
+            };
+            table.row(name, vec![shape, formula, parameters, tensor.group.name().into()]);
+        }
+        all.push(Part::Table(table));
+    }
+}
+
+/// `experts.7.fc1` and `experts.8.fc1` are both `experts.*.fc1`.
+fn numbers_starred(name: &str) -> String {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let starred = |part: &str| match part.rsplit_once('_') {
+        Some((word, number)) if is_number(number) && word == "expert" => format!("{word}_*"),
+        _ if is_number(part) => "*".to_owned(),
+        _ => part.to_owned(),
+    };
+    name.split('.').map(starred).collect::<Vec<_>>().join(".")
+}
+
+/// The single-head equivalent, and the same model with more and fewer key/value heads.
+pub(super) fn sharing(shown: &Shown, all: &mut Vec<Part>) {
+    let Some(main) = shown.model.main_attention() else { return };
+    let (h, g, d_k) = (main.num_heads.value(), main.num_kv_heads.value(), main.d_k.value());
+    if h == 1 {
+        return;
+    }
+    all.push(Part::Title("More heads, fewer heads, shared heads".into()));
+    let same = if g == h {
+        "the same matrices and as many parameters: heads divide a width, they do not add to it".to_owned()
+    } else {
+        format!("as many parameters in W_Q and W_O; its keys and values would be {} times as wide", h / g)
+    };
+    all.push(Part::Say(format!(
+        "One head of width h·d_k = {h}·{d_k} = {} has {same}. It has one softmax a query where this model has {h}.",
+        count(h * d_k)
+    )));
+    if shown.sharing.is_empty() {
+        return;
+    }
+    let columns = [("g", Right), ("parameters", Right), ("KV cache bytes a token", Right), ("g/h", Right)];
+    let mut table = Table::new("", &columns);
+    for row in &shown.sharing {
+        let kind = match row.num_kv_heads {
+            g if g == h => "MHA",
+            1 => "MQA",
+            _ => "GQA",
+        };
+        let this = if row.is_this { " (this model)" } else { "" };
+        let parameters = row.parameters.map_or("–".into(), count);
+        let ratio = match h / row.num_kv_heads.max(1) {
+            1 => "1".to_owned(),
+            times => format!("1/{times}"),
+        };
+        table.row(
+            format!("{kind}{this}"),
+            vec![row.num_kv_heads.to_string(), parameters, count(row.cache_per_token), ratio],
+        );
+    }
+    all.push(Part::Table(table));
+    if g < h {
+        all.push(Part::Say(format!(
+            "Sharing makes the cache {} times smaller than with keys and values for each of the {h} heads (Ainslie et al. \
+             2023; g = 1 is Shazeer 2019).",
+            h / g
+        )));
+    } else if shown.sharing.iter().any(|row| row.parameters.is_none()) {
+        all.push(Part::Say("This type has no key for g: the other rows are what its cache would be.".into()));
+    }
+}

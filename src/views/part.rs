@@ -1,0 +1,125 @@
+//! A report as titles, sentences and tables, before anybody has decided how it is set: for a terminal or as Markdown.
+
+use super::grid::Side;
+use super::page::Page;
+use super::params::{Sheet, Words};
+use crate::fault::visible;
+
+/// A piece of a report.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Part {
+    /// A heading.
+    Title(String),
+    /// A sentence that explains.
+    Say(String),
+    /// What the next table shows; it stays where few words are wanted.
+    Caption(String),
+    /// A table.
+    Table(Table),
+}
+
+/// A table whose first column names its rows.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Table {
+    /// The head of the first column.
+    pub corner: String,
+    /// The heads of the others, and on which side their cells stand.
+    pub columns: Vec<(String, Side)>,
+    /// A name and its cells, row by row.
+    pub rows: Vec<(String, Vec<String>)>,
+}
+
+impl Table {
+    /// A table without rows yet.
+    pub fn new(corner: &str, columns: &[(&str, Side)]) -> Self {
+        let columns = columns.iter().map(|(name, side)| ((*name).to_owned(), *side)).collect();
+        Self { corner: corner.into(), columns, rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, name: impl Into<String>, cells: Vec<String>) {
+        self.rows.push((name.into(), cells));
+    }
+
+    /// Adds a row of texts that need no work.
+    pub fn line(&mut self, name: &str, cells: &[&str]) {
+        self.row(name, cells.iter().map(|cell| (*cell).to_owned()).collect());
+    }
+}
+
+/// The report for a terminal; ends with a line break.
+pub fn terminal(parts: &[Part], page: &Page, words: Words) -> String {
+    let mut sheet = Sheet::new(page, words);
+    for part in parts {
+        match part {
+            Part::Title(text) => sheet.title(text),
+            Part::Say(text) => sheet.say(text),
+            Part::Caption(text) => sheet.caption(text),
+            Part::Table(table) => {
+                let columns: Vec<(&str, Side)> =
+                    table.columns.iter().map(|(name, side)| (name.as_str(), *side)).collect();
+                sheet.table(&table.corner, &columns, table.rows.clone());
+            }
+        }
+    }
+    sheet.text.trim_start_matches('\n').to_owned()
+}
+
+/// The report as GitHub's Markdown.
+pub fn markdown(parts: &[Part]) -> String {
+    let mut text = String::new();
+    for part in parts {
+        match part {
+            Part::Title(title) => text.push_str(&format!("## {}\n\n", escaped(title))),
+            Part::Say(said) | Part::Caption(said) => text.push_str(&format!("{}\n\n", escaped(said))),
+            Part::Table(table) => {
+                let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+                let heads = std::iter::once(&table.corner).chain(table.columns.iter().map(|(name, _)| name));
+                text.push_str(&line(heads.map(|head| escaped(head)).collect()));
+                let sides = table.columns.iter().map(|(_, side)| match side {
+                    Side::Left => "---".to_owned(),
+                    Side::Right => "---:".to_owned(),
+                });
+                text.push_str(&line(std::iter::once("---".to_owned()).chain(sides).collect()));
+                for (name, cells) in &table.rows {
+                    let cells = std::iter::once(name).chain(cells).map(|cell| escaped(cell));
+                    text.push_str(&line(cells.collect()));
+                }
+                text.push('\n');
+            }
+        }
+    }
+    text.trim_end().to_owned() + "\n"
+}
+
+/// The text so that Markdown shows it and does not obey it.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in visible(text).chars() {
+        match c {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '|' | '~' | '!' => {
+                safe.push('\\');
+                safe.push(c);
+            }
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '&' => safe.push_str("&amp;"),
+            '$' => safe.push_str("&#36;"),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markdown_shows_what_it_is_given_and_obeys_nothing() {
+        let mut table = Table::new("a|b", &[("d_k", Side::Right)]);
+        table.line("<b>", &["4*4"]);
+        let text = markdown(&[Part::Title("# no".into()), Part::Table(table)]);
+        assert_eq!(text, "## \\# no\n\n| a\\|b | d\\_k |\n| --- | ---: |\n| &lt;b&gt; | 4\\*4 |\n");
+    }
+}
