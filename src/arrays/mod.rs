@@ -22,7 +22,7 @@ pub mod safetensors;
 mod witnesses;
 
 pub use array::{Array, Kind};
-pub(crate) use file::did_you_mean;
+pub(crate) use file::{AGAIN, Opened, did_you_mean, failed_read, open, place, text};
 
 use crate::fault::{Fault, Outcome, Place, nearest};
 
