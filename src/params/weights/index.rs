@@ -1,6 +1,6 @@
 //! `model.safetensors.index.json`: a checkpoint in several files, and an index of which tensor stands in which.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::{Component, Path};
 
@@ -69,12 +69,12 @@ fn equals(stated: &str, counted: u64) -> bool {
 
 /// The tensors of one file that the index places there, and how many others it holds.
 fn tensors_of(shard: &Path, wanted: &[&str]) -> Outcome<(Vec<StoredTensor>, usize)> {
-    let mut missing: HashMap<&str, ()> = wanted.iter().map(|name| (*name, ())).collect();
+    let mut missing: HashSet<&str> = wanted.iter().copied().collect();
     let described = contents(shard)?.tensors;
     let all = described.len();
     let mut found = Vec::with_capacity(wanted.len());
     for tensor in described {
-        if missing.remove(tensor.name.as_str()).is_some() {
+        if missing.remove(tensor.name.as_str()) {
             found.push(stored(tensor, shard)?);
         }
     }
@@ -82,7 +82,7 @@ fn tensors_of(shard: &Path, wanted: &[&str]) -> Outcome<(Vec<StoredTensor>, usiz
         let others = all - found.len();
         return Ok((found, others));
     }
-    let mut missing: Vec<&str> = missing.into_keys().collect();
+    let mut missing: Vec<&str> = missing.into_iter().collect();
     missing.sort_unstable();
     Err(Fault::new(
         format!("the file lacks {}: {}", some(missing.len(), "tensor"), listed(&missing)),

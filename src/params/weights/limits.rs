@@ -1,7 +1,7 @@
 //! How much of a file of weights is believed at most; all are far above what published models need.
 
 /// Bytes of a GGUF header: that of a model with 262,144 tokens and their merges takes 14 million.
-pub(super) const GGUF_HEADER_BYTES: u64 = 256 << 20;
+pub(super) const GGUF_HEADER_BYTES: u64 = 64 << 20;
 
 /// Metadata entries of a GGUF file; real ones have 20 to 60.
 pub(super) const GGUF_ENTRIES: u64 = 4_096;
@@ -12,8 +12,8 @@ pub(super) const GGUF_TENSORS: u64 = 20_000;
 /// Bytes of a metadata key.
 pub(super) const GGUF_KEY_BYTES: u64 = 1_024;
 
-/// Bytes of a tensor's name; ggml itself stops at 63.
-pub(super) const GGUF_NAME_BYTES: u64 = 255;
+/// Bytes of a tensor's name; ggml itself stops at 63, builds of it for image models at 127.
+pub(super) const GGUF_NAME_BYTES: u64 = 127;
 
 /// Numbers of a metadata array that are held (one a layer is usual); longer arrays are only counted.
 pub(super) const GGUF_ARRAY: u64 = 256;

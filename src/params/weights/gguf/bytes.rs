@@ -89,6 +89,23 @@ impl<R: Read + Seek> Bytes<R> {
         self.source.seek_relative(bytes).map_err(|error| failed_read(&error))
     }
 
+    /// Passes over so many strings, each a length and its bytes: what a vocabulary is.
+    pub(super) fn skip_strings(&mut self, strings: u64) -> Result<(), Fault> {
+        let mut left = strings;
+        while left > 0 {
+            // Those that stand whole in the buffer at once, then one across its end.
+            let (passed, bytes) = whole_strings(self.source.buffer(), left, self.big_endian);
+            self.skip(bytes)?;
+            left -= passed;
+            if left > 0 {
+                let length = self.u64()?;
+                self.skip(length)?;
+                left -= 1;
+            }
+        }
+        Ok(())
+    }
+
     /// The next `bytes` bytes; the caller has a limit for them.
     pub(super) fn take(&mut self, bytes: u64) -> Result<Vec<u8>, Fault> {
         self.claim(bytes)?;
@@ -110,6 +127,20 @@ impl<R: Read + Seek> Bytes<R> {
         let at = self.at;
         String::from_utf8(self.take(length)?).map_err(|_| not_text(what, at))
     }
+}
+
+/// How many strings stand whole at the beginning of `buffer`, up to a number, and how many bytes they take.
+fn whole_strings(buffer: &[u8], at_most: u64, big_endian: bool) -> (u64, u64) {
+    let (mut strings, mut rest) = (0, buffer);
+    while strings < at_most
+        && let Some((length, after)) = rest.split_first_chunk()
+        && let length = if big_endian { u64::from_be_bytes(*length) } else { u64::from_le_bytes(*length) }
+        && let Some(next) = usize::try_from(length).ok().and_then(|length| after.get(length..))
+    {
+        strings += 1;
+        rest = next;
+    }
+    (strings, (buffer.len() - rest.len()) as u64)
 }
 
 /// Bytes that should be text and are not.

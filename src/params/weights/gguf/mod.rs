@@ -1,12 +1,14 @@
 //! `.gguf`: what llama.cpp reads. Counted from the header; the parts of a split file are put together.
 //!
-//! The reader is our own. Of the readers published, the best kept (gguf-rs-lib) holds every token of the vocabulary:
-//! 45 MB and a quarter of a second for a header of 262,144 tokens that is passed over here in a few milliseconds;
-//! others bring a terminal's worth of dependencies, `unsafe` code, or allocate what a length in the file says. The
-//! format is small: two counts, then entries that say how long they are.
+//! The reader is our own. Of the published ones the best kept (gguf-rs-lib 0.3) holds every token of the vocabulary:
+//! of a header with 262,144 tokens and their merges it makes 45 MB and a quarter of a second, where passing over them
+//! takes 4 ms and no memory. Others bring terminal libraries (gguf-rs), need `unsafe` and the whole file at once (ggus),
+//! or have stood still (gguf). The format is small: two counts, then entries that say how long they are.
 
 mod bytes;
 mod header;
+#[cfg(test)]
+pub(super) mod hostile;
 mod value;
 
 use std::path::{Path, PathBuf};

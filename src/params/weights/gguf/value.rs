@@ -102,10 +102,7 @@ fn array<R: Read + Seek>(bytes: &mut Bytes<R>) -> Result<String, Fault> {
         )),
         None => {
             // Each takes eight bytes at least, so the end of the file stops a length that lies.
-            for _ in 0..length {
-                let string = bytes.u64()?;
-                bytes.skip(string)?;
-            }
+            bytes.skip_strings(length)?;
             Ok(format!("{length} {name}"))
         }
     }
