@@ -7,13 +7,13 @@ use std::path::Path;
 use crate::fault::{Fault, Outcome, Place, nearest, reason};
 
 /// A regular file and its length in bytes.
-pub(super) struct Opened {
-    pub(super) file: File,
-    pub(super) bytes: u64,
+pub(crate) struct Opened {
+    pub(crate) file: File,
+    pub(crate) bytes: u64,
 }
 
 /// Opens a regular file that is not empty. A pipe or a device is refused unopened: opening it could wait for ever.
-pub(super) fn open(path: &Path) -> Outcome<Opened> {
+pub(crate) fn open(path: &Path) -> Outcome<Opened> {
     let found = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
     if let Some(fault) = not_a_file(&found) {
         return Err(fault.at(place(path)).into());
@@ -23,7 +23,7 @@ pub(super) fn open(path: &Path) -> Outcome<Opened> {
 }
 
 /// The whole text of a file of numbers of at most `limit` bytes, without a byte order mark.
-pub(super) fn text(path: &Path, limit: u64) -> Outcome<String> {
+pub(crate) fn text(path: &Path, limit: u64) -> Outcome<String> {
     let why = format!("numbers as text are read up to {} MiB", limit >> 20);
     text_of(path, limit, &why, "save large arrays as .npy or .safetensors")
 }
@@ -47,7 +47,7 @@ pub(super) fn text_of(path: &Path, limit: u64, why: &str, remedy: &str) -> Outco
 }
 
 /// The file as a whole, as the person named it.
-pub(super) fn place(path: &Path) -> Place {
+pub(crate) fn place(path: &Path) -> Place {
     Place { source: path.display().to_string(), ..Place::default() }
 }
 
@@ -62,7 +62,7 @@ pub(super) fn stem(path: &Path) -> String {
 }
 
 /// The fault of a read that failed: the file ended early, or the system said no.
-pub(super) fn failed_read(error: &io::Error) -> Fault {
+pub(crate) fn failed_read(error: &io::Error) -> Fault {
     if error.kind() == io::ErrorKind::UnexpectedEof {
         Fault::new("the file ends too early", "it was cut short on its way, or is still being written", AGAIN)
     } else {
@@ -71,7 +71,7 @@ pub(super) fn failed_read(error: &io::Error) -> Fault {
 }
 
 /// What to try with a file that arrived damaged.
-pub(super) const AGAIN: &str = "save or copy the file again";
+pub(crate) const AGAIN: &str = "save or copy the file again";
 
 fn not_a_file(found: &Metadata) -> Option<Fault> {
     if found.is_dir() {

@@ -24,7 +24,7 @@ mod witnesses;
 
 pub use array::{Array, Kind};
 pub use document::Document;
-pub(crate) use file::did_you_mean;
+pub(crate) use file::{AGAIN, Opened, did_you_mean, failed_read, open, place, text};
 
 use crate::fault::{Fault, Outcome, Place, nearest};
 

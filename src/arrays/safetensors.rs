@@ -41,12 +41,52 @@ pub(super) fn list(path: &Path) -> Outcome<Vec<(String, Vec<usize>)>> {
     Ok(Checkpoint::open(path)?.tensors.into_iter().map(|(name, info)| (name, info.shape)).collect())
 }
 
+/// What a file's header says of its tensors, of types that cannot be read as well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contents {
+    /// In the order of their bytes.
+    pub tensors: Vec<Described>,
+    /// What the writer of the file said of it (`format`: `pt`), by key.
+    pub metadata: Vec<(String, String)>,
+}
+
+/// One tensor as the header describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Described {
+    /// Its name in the checkpoint.
+    pub name: String,
+    /// Numbers along each axis; none for a single number.
+    pub shape: Vec<usize>,
+    /// The type as the file names it (`BF16`, `F8_E4M3`).
+    pub dtype: String,
+    /// Bytes in the file: as many as shape and type ask for.
+    pub bytes: u64,
+}
+
+/// The header of a file; no tensor is read.
+///
+/// # Errors
+/// Where the file is missing or its header damaged, or where the tensors do not fill the rest of the file.
+pub fn contents(path: &Path) -> Outcome<Contents> {
+    let Checkpoint { tensors, metadata, .. } = Checkpoint::open(path)?;
+    let tensors = tensors.into_iter().map(|(name, info)| Described {
+        name,
+        dtype: info.dtype.to_string(),
+        bytes: (info.data_offsets.1 - info.data_offsets.0) as u64,
+        shape: info.shape,
+    });
+    let mut metadata: Vec<(String, String)> = metadata.into_iter().flatten().collect();
+    metadata.sort();
+    Ok(Contents { tensors: tensors.collect(), metadata })
+}
+
 /// An open file whose header has been read and checked; tensors are read one by one.
 struct Checkpoint<'a> {
     path: &'a Path,
     file: File,
     /// In the order of their bytes.
     tensors: Vec<(String, TensorInfo)>,
+    metadata: Option<HashMap<String, String>>,
     /// Where the first tensor begins.
     data_start: u64,
 }
@@ -56,9 +96,9 @@ impl<'a> Checkpoint<'a> {
         let Opened { mut file, bytes } = file::open(path)?;
         let header = header_text(&mut file, bytes).map_err(|fault| fault.at(file::place(path)))?;
         let data_start = 8 + header.len() as u64;
-        let tensors = checked(&header, bytes.saturating_sub(data_start))
+        let Header { metadata, tensors } = checked(&header, bytes.saturating_sub(data_start))
             .map_err(|fault| fault.at(file::place(path)))?;
-        Ok(Self { path, file, tensors, data_start })
+        Ok(Self { path, file, tensors, metadata, data_start })
     }
 
     fn array(&mut self, chosen: usize) -> Outcome<Array> {
@@ -101,8 +141,8 @@ fn header_text(file: &mut File, bytes: u64) -> Result<Vec<u8>, Fault> {
     Ok(header)
 }
 
-/// The tensors of a header, in the order of their bytes, where they fill `data_bytes` without gap or overlap.
-fn checked(header: &[u8], data_bytes: u64) -> Result<Vec<(String, TensorInfo)>, Fault> {
+/// A header whose tensors, in the order of their bytes, fill `data_bytes` without gap or overlap.
+fn checked(header: &[u8], data_bytes: u64) -> Result<Header, Fault> {
     let Header { metadata, mut tensors } = serde_json::from_slice(header)
         .map_err(|error| not_safetensors(format!("its header is broken: {error}")))?;
     if tensors.len() > limits::TENSORS {
@@ -124,11 +164,11 @@ fn checked(header: &[u8], data_bytes: u64) -> Result<Vec<(String, TensorInfo)>, 
     }
     tensors.sort_by_key(|(_, info)| info.data_offsets);
     let described = tensors.last().map_or(0, |(_, info)| info.data_offsets.1 as u64);
-    Metadata::new(metadata, tensors.clone()).map_err(|error| lies(&error))?;
+    Metadata::new(None, tensors.clone()).map_err(|error| lies(&error))?;
     if described != data_bytes {
         return Err(wrong_length(described, data_bytes));
     }
-    Ok(tensors)
+    Ok(Header { metadata, tensors })
 }
 
 /// The header as it stands: a map type would silently keep the last of two tensors with one name.

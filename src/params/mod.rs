@@ -12,6 +12,7 @@ pub mod presets;
 pub mod report;
 pub mod settings;
 pub mod sweep;
+pub mod weights;
 
 pub use dtype::Dtype;
 pub use figure::Figure;
