@@ -15,16 +15,19 @@ use crate::params::architecture::work::Run;
 use crate::params::architecture::{self, Asked, Model, change, presets};
 use crate::params::presets as layers;
 use crate::params::sweep::SweepOver;
+use crate::params::weights::{self, WeightFile, compare};
 use crate::views::model::{self, Shown};
 use crate::views::page::Layout;
-use crate::views::{model_csv, model_json, part};
+use crate::views::{model_csv, model_json, part, weights as weights_view};
 
 /// What is reported on.
 pub(super) enum Subject {
     /// A model that has a name.
     Preset(presets::Preset),
-    /// A config with its text.
-    Config(Document, PathBuf),
+    /// A config with its text, and the weights beside it where there are any.
+    Config(Document, PathBuf, Option<WeightFile>),
+    /// Weights alone.
+    Weights(WeightFile, PathBuf),
 }
 
 /// A whole model, if that is what was asked for; nothing where it is one attention layer.
@@ -50,24 +53,49 @@ pub(super) fn subject(args: &ParamsArgs) -> Outcome<Option<Subject>> {
         }
     }
     if path.is_dir() {
-        let config = path.join("config.json");
-        return Ok(Some(Subject::Config(Document::read(&config)?, path.to_owned())));
+        return folder(path).map(Some);
     }
-    Ok(Some(Subject::Config(Document::read(path)?, path.to_owned())))
+    let is_config = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
+        && !named.ends_with(".index.json");
+    if is_config || !path.exists() {
+        return Ok(Some(Subject::Config(Document::read(path)?, path.to_owned(), None)));
+    }
+    Ok(Some(Subject::Weights(weights::open(path)?, path.to_owned())))
+}
+
+/// A model's folder: its config, its weights, or both.
+fn folder(path: &Path) -> Outcome<Subject> {
+    let config = path.join("config.json");
+    if !config.exists() {
+        return match weights::in_folder(path)? {
+            Some(file) => Ok(Subject::Weights(file, path.to_owned())),
+            None => {
+                let what = "the folder has neither a config.json nor weights";
+                let remedy = "give the folder that holds them, or the file itself";
+                Err(Fault::new(what, "one of the two is counted", remedy)
+                    .in_source(path.display().to_string())
+                    .into())
+            }
+        };
+    }
+    // weights in a form that is never opened do not keep the config from being counted
+    let file = weights::in_folder(path).ok().flatten();
+    Ok(Subject::Config(Document::read(&config)?, path.to_owned(), file))
 }
 
 /// Counts the model and writes the report.
 pub(super) fn run(args: &ParamsArgs, subject: Subject) -> Outcome<Ending> {
     let asked = Asked { class: args.whole.class.clone(), family: args.whole.family.clone() };
-    let (name, source, config, document) = match subject {
+    let (name, source, config, document, file) = match subject {
         Subject::Preset(preset) => {
             let source = "Its sizes are those of the published config.".to_owned();
-            (preset.name.to_owned(), source, preset.config, None)
+            (preset.name.to_owned(), source, preset.config, None, None)
         }
-        Subject::Config(document, path) => {
+        Subject::Config(document, path, file) => {
             let config = document.value.clone();
-            (title(&path), format!("From {}.", path.display()), config, Some(document))
+            (title(&path), format!("From {}.", path.display()), config, Some(document), file)
         }
+        Subject::Weights(file, path) => return stored(args, &file, &path),
     };
     let (config, changes) = with_flags(args, config, &asked)?;
     let built = architecture::build(&config, &asked);
@@ -95,6 +123,10 @@ pub(super) fn run(args: &ParamsArgs, subject: Subject) -> Outcome<Ending> {
         .as_deref()
         .map(|text| whole_number(text, "--tensor-parallel", 1 << 20))
         .transpose()?;
+    let weights = match &file {
+        Some(file) => weights_view::beside(file, model.parameters()?, &compare::differences(&model, file)),
+        None => Vec::new(),
+    };
     let shown = Shown {
         model: &model,
         name: &name,
@@ -105,10 +137,55 @@ pub(super) fn run(args: &ParamsArgs, subject: Subject) -> Outcome<Ending> {
         share: devices.map(|devices| model.share(devices)).transpose()?,
         sharing: variants::sharing(&config, &asked, &model, &run)?,
         sweep,
-        weights: Vec::new(),
+        weights,
         attention_only: args.whole.attention_only,
     };
     write(args, &shown)
+}
+
+/// The report of weights alone.
+fn stored(args: &ParamsArgs, file: &WeightFile, path: &Path) -> Outcome<Ending> {
+    let whole = &args.whole;
+    let needs_a_config = [
+        (whole.class.is_some(), "--class"),
+        (whole.family.is_some(), "--as"),
+        (whole.attention_only, "--attention-only"),
+        (whole.tensor_parallel.is_some(), "--tensor-parallel"),
+        (whole.explain.is_some(), "--explain"),
+        (whole.memory.is_some(), "--memory"),
+        (args.sweep.is_some(), "--sweep"),
+    ];
+    let sizes = args.sizes.given().map(|(key, _)| key.flag());
+    if let Some(flag) = needs_a_config
+        .into_iter()
+        .find(|(given, _)| *given)
+        .map(|(_, flag)| flag)
+        .into_iter()
+        .chain(sizes)
+        .next()
+    {
+        let why = "a weight file holds tensors, and says nothing of the class that uses them";
+        let remedy = "give the folder that holds its config.json too, or leave the flag out";
+        return Err(Fault::new(format!("{flag} needs a config"), why, remedy).in_source(flag).into());
+    }
+    let (name, kv) =
+        (path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(), dtype(&args.kv_dtype));
+    let page = args.common.page(Layout::Rows);
+    output::write(&args.common, Content::Text, |out| match args.format {
+        Format::Table => {
+            let parts = weights_view::parts(file, &name, whole.tensors, kv);
+            out.write_all(part::terminal(&parts, &page, words(&args.common)).as_bytes())
+        }
+        Format::Markdown => {
+            out.write_all(part::markdown(&weights_view::parts(file, &name, whole.tensors, kv)).as_bytes())
+        }
+        Format::Json => {
+            serde_json::to_writer_pretty(&mut *out, &weights_view::json(file, &name, kv))?;
+            writeln!(out)
+        }
+        Format::Csv => weights_view::csv(file, &mut *out),
+    })?;
+    Ok(Ending::Done)
 }
 
 fn write(args: &ParamsArgs, shown: &Shown) -> Outcome<Ending> {

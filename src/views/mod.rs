@@ -53,3 +53,4 @@ pub struct Scene<'a> {
     /// The look of the page.
     pub page: Page,
 }
+pub mod weights;

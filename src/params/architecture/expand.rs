@@ -397,8 +397,8 @@ impl Found {
                     _ => false,
                 };
                 let mut sizes = Vec::new();
-                for value in plain.into_iter().take(if wide { 2 } else { 1 }) {
-                    let may_be_nothing = matches!(name, "linear" | "transposed_linear");
+                for (at, value) in plain.into_iter().take(if wide { 2 } else { 1 }).enumerate() {
+                    let may_be_nothing = wide && (name != "embedding" || at == 0);
                     sizes.push(if may_be_nothing {
                         size_or_nothing(scope, value)?
                     } else {

@@ -6,6 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
+pub mod compare;
+pub mod contents;
 mod folder;
 mod format;
 mod ggml;
