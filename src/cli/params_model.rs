@@ -143,7 +143,8 @@ pub(super) fn run(args: &ParamsArgs, subject: Subject) -> Outcome<Ending> {
         weights,
         attention_only: args.whole.attention_only,
     };
-    write(args, &shown)
+    let file = document.as_ref().map_or(name.clone(), |document| document.place("").source);
+    write(args, &shown).map_err(|faults| faults.in_source(&file))
 }
 
 /// The report of weights alone.
