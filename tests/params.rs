@@ -89,31 +89,49 @@ fn llama_2_70b_caches_eight_times_less_than_multi_head_attention() {
     let report = json(&["llama-2-70b"]);
     assert_eq!(report["kv_cache_bytes_per_token"], 327_680);
     assert_eq!(report["sharing"][0]["kv_cache_bytes_per_token"], 8 * 327_680);
-    assert!(flowing(&["llama-2-70b"]).contains("This layer's cache is 8× smaller"));
-    // int4 is a quarter of fp16
+    assert!(flowing(&["llama-2-70b"]).contains("Sharing makes the cache 8 times smaller"));
+    // int4 is a quarter of fp16; q4_0 keeps 32 numbers in 18 bytes
     assert_eq!(json(&["llama-2-70b", "--kv-dtype", "int4"])["kv_cache_bytes_per_token"], 327_680 / 4);
+    assert_eq!(json(&["llama-2-70b", "--kv-dtype", "q4_0"])["kv_cache_bytes_per_token"], 163_840 / 32 * 18);
 }
 
+/// A BERT layer's attention is 4·768² + 4·768; the norm beside W_O is not counted as attention. The whole
+/// `BertForMaskedLM` of 109,514,298 parameters is what PyTorch allocates (see `tests/reference/params`).
 #[test]
 fn json_keeps_its_contract() {
     let report = json(&["bert"]);
     let layer = 4 * 768 * 768 + 4 * 768;
     assert_eq!(report["mha"], 1);
-    assert_eq!(report["model"], "bert-base");
+    assert_eq!(report["model"], "bert-base-uncased");
     assert_eq!(report["family"], "bert");
+    assert_eq!(report["class"], "BertForMaskedLM");
     assert_eq!(report["num_layers"], 12);
+    assert_eq!(report["total_parameters"], 109_514_298);
+    assert_eq!(report["active_parameters"], 109_514_298);
+    assert_eq!(report["attention_parameters"], 12 * layer);
+    assert_eq!(report["attention_parameters_per_layer"], Value::from(vec![layer; 12]));
+    assert_eq!(report["kv_cache_bytes_per_token"], Value::Null);
+    let tensors = report["tensors"].as_array().unwrap();
+    let first = tensors.iter().find(|tensor| tensor["group"] == "attention").unwrap();
+    assert_eq!(first["name"], "bert.encoder.layer.0.attention.self.query.weight");
+    assert_eq!((&first["shape"], &first["layer"]), (&Value::from(vec![768, 768]), &1.into()));
+    let sum: u64 = tensors.iter().map(|tensor| tensor["count"].as_u64().unwrap()).sum();
+    assert_eq!(sum, 109_514_298);
+}
+
+/// The same keys for a layer of one's own sizes, of which nothing but attention is known.
+#[test]
+fn a_layer_has_the_same_keys_as_a_model() {
+    let report = json(&["--d-model", "768", "--num-heads", "12", "--layers", "12", "--bias"]);
+    let layer = 4 * 768 * 768 + 4 * 768;
     for key in ["total_parameters", "active_parameters", "attention_parameters"] {
         assert_eq!(report[key], 12 * layer, "{key}");
     }
-    assert_eq!(report["attention_parameters_per_layer"], Value::from(vec![layer; 12]));
     let tensors = report["tensors"].as_array().unwrap();
     assert_eq!(tensors.len(), 12 * 8);
     assert_eq!(tensors[0]["name"], "layer.1.w_q");
-    assert_eq!(tensors[0]["shape"], Value::from(vec![768, 768]));
     assert_eq!(tensors[95]["name"], "layer.12.b_o");
     assert_eq!((&tensors[95]["group"], &tensors[95]["layer"]), (&"attention".into(), &12.into()));
-    let sum: u64 = tensors.iter().map(|tensor| tensor["count"].as_u64().unwrap()).sum();
-    assert_eq!(sum, 12 * layer);
 }
 
 #[test]
@@ -127,13 +145,19 @@ fn csv_is_a_line_a_figure_or_a_line_a_value_of_the_sweep() {
     assert!(sweep.contains("\n8,64,1048576,") && sweep.contains(",25.8,4.92\n"), "{sweep}");
 }
 
+/// 32 heads of 128 to 16 of 256: as wide together, so the same matrices; 16 key/value heads instead of 8 of half the width
+/// are as wide, too.
 #[test]
-fn flags_change_a_preset_and_the_page_says_so() {
-    let page = flowing(&["bert-base", "--num-heads", "16", "--bias=false"]);
-    assert!(page.contains("Flags replace what bert-base has: num_heads 12, biases."), "{page}");
-    let config = &json(&["bert-base", "--num-heads", "16", "--bias=false"])["config"];
-    assert_eq!((&config["d_k"], &config["bias"]), (&48.into(), &false.into())); // 768 / 16
-    assert_eq!(config["changed_from_preset"], Value::from(vec!["num_heads", "bias"]));
+fn flags_change_a_model_and_the_page_says_so() {
+    let page = flowing(&["llama-3-8b", "--num-heads", "16"]);
+    assert!(page.contains("Changed by flags: num_heads 16."), "{page}");
+    assert!(page.contains("GQA: 16 query heads share 8 of keys and values, each 256 wide"), "{page}");
+    // W_K and W_V are 4096 × 2048 now, where they were 4096 × 1024: 32 layers of 2·4096·1024 more
+    let more = 32 * 2 * 4096 * 1024;
+    assert_eq!(json(&["llama-3-8b", "--num-heads", "16"])["total_parameters"], 8_030_261_248_u64 + more);
+    // one layer: 32 times less than all layers are, and the rest stays
+    let one = json(&["llama-3-8b", "--layers", "1"])["total_parameters"].as_u64().unwrap();
+    assert_eq!(one, 8_030_261_248 - 31 * 218_112_000);
 }
 
 /// W_Q 96·(4·7), W_K 40·(2·7), W_V 40·(2·5), W_O (4·5)·96: 2,688 + 560 + 400 + 1,920 = 5,568.
@@ -153,21 +177,25 @@ fn every_size_can_be_given() {
 }
 
 #[test]
-fn presets_are_listed_and_searched() {
-    let all = shown(&["--list"]);
-    for name in ["transformer-base", "bert-base", "bert-large", "gpt3-175b", "llama-2-7b", "llama-2-70b"] {
+fn models_are_listed_and_searched() {
+    let all = shown(&["--list", "--width", "200"]);
+    for name in
+        ["transformer-base", "bert-base-uncased", "gpt3-175b", "llama-2-7b", "deepseek-v3", "whisper-tiny"]
+    {
         assert!(all.contains(name), "{name}");
     }
-    let found = shown(&["--list", "bert"]);
-    assert!(found.contains("bert-large") && !found.contains("gpt3"), "{found}");
-    assert!(shown(&["--list", "--format", "csv"]).contains("\nllama-2-70b,8192,64,8,128,80,false,"));
+    let found = shown(&["--list", "bert-large"]);
+    assert!(found.contains("bert-large-uncased") && !found.contains("gpt3"), "{found}");
+    let csv = shown(&["--list", "llama-2", "--format", "csv"]);
+    assert!(csv.contains("\nllama-2-70b,68976648192,8192,64,8,128,80,LlamaForCausalLM\n"), "{csv}");
     assert_eq!(json(&["--list", "gpt-3"])["presets"][0]["name"], "gpt3-175b");
+    assert!(flowing(&["--list", "families"]).contains("│ qwen3_next ┆ base, causal-lm"));
 }
 
 #[test]
 fn a_page_fits_its_width_and_its_alphabet() {
     let width = |line: &str| line.chars().count(); // nothing on this page is wider than one column
-    for preset in ["transformer-base", "bert-base", "llama-2-70b", "gpt3-175b"] {
+    for preset in ["transformer-base", "bert-base", "llama-2-70b", "deepseek-v3", "t5-small", "gpt3-175b"] {
         for columns in ["40", "80", "200"] {
             let page = shown(&[preset, "--width", columns, "--sweep", "seq-len=512,2048"]);
             let most: usize = columns.parse().unwrap();
@@ -202,7 +230,7 @@ fn bad_flags_are_told_what_would_be_good() {
     refused(&["llama-2-70b", "--num-heads", "4"], &["cannot share 8 key/value heads", "--> --num-heads"]);
     refused(&["--batch", "0", "--d-k", "x"], &["batch cannot be 0", "d_k cannot be x"]);
     refused(&["--batch", "1000000000", "--seq-len", "1000000000"], &["too large to count"]);
-    refused(&["bert-bse"], &["no preset is called bert-bse", "bert-base", "--list"]);
+    refused(&["bert-base-uncasd"], &["no preset is called bert-base-uncasd", "bert-base-uncased", "--list"]);
     refused(&["\u{1b}[2Jx"], &["no preset is called \\e[2Jx"]);
     refused(&["--list", "zzz"], &["no preset is called zzz", "--list"]);
     refused(&["--list", "--num-heads", "8"], &["takes no sizes", "--> --num-heads"]);

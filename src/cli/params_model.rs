@@ -98,7 +98,10 @@ pub(super) fn run(args: &ParamsArgs, subject: Subject) -> Outcome<Ending> {
         Subject::Weights(file, path) => return stored(args, &file, &path),
     };
     let (config, changes) = with_flags(args, config, &asked)?;
-    let built = architecture::build(&config, &asked);
+    let built = architecture::build(&config, &asked).map_err(|faults| match changed_by(args) {
+        Some(flag) => unplaced(faults).in_source(flag),
+        None => faults,
+    });
     let model = match &document {
         Some(document) => built.map_err(|faults| placed(faults, document))?,
         None => built.map_err(|faults| faults.in_source(&name))?,
@@ -260,6 +263,16 @@ fn with_flags(args: &ParamsArgs, config: Json, asked: &Asked) -> Outcome<(Json, 
     if faults.is_empty() { Ok((config, changes)) } else { Err(Faults(faults)) }
 }
 
+/// The last flag that changes a size: where a config that was whole before is no model any more, it is to blame.
+fn changed_by(args: &ParamsArgs) -> Option<&'static str> {
+    let sizes = args.sizes.given().map(|(key, _)| key);
+    sizes.filter(|key| !matches!(key, Key::SeqLen | Key::Batch)).last().map(Key::flag)
+}
+
+fn unplaced(Faults(faults): Faults) -> Faults {
+    Faults(faults.into_iter().map(|fault| Fault { place: None, ..fault }).collect())
+}
+
 /// How the model is run: flags, or lengths that it was made for.
 fn settings(args: &ParamsArgs, model: &Model) -> Outcome<Run> {
     let given = |wanted: Key| args.sizes.given().find(|(key, _)| *key == wanted).map(|(_, text)| text);
@@ -282,12 +295,7 @@ fn settings(args: &ParamsArgs, model: &Model) -> Outcome<Run> {
 
 /// What the model was made for, up to 4,096 tokens; 1,024 where it does not say.
 fn default_length(model: &Model) -> u64 {
-    const KEYS: [&str; 4] = ["max_position_embeddings", "n_positions", "max_target_positions", "max_seq_len"];
-    let stated = model
-        .facts
-        .iter()
-        .find(|fact| KEYS.iter().any(|key| fact.key == *key || fact.key.ends_with(&format!(".{key}"))));
-    stated.and_then(|fact| fact.value.parse::<u64>().ok()).map_or(1024, |length| length.clamp(1, 4096))
+    model.context.map_or(1024, |length| length.clamp(1, 4096))
 }
 
 fn whole_number(text: &str, flag: &'static str, most: u64) -> Outcome<u64> {

@@ -55,8 +55,9 @@ impl Grid {
     pub fn render(&self, page: &Page) -> String {
         let most_rows = if self.whole { usize::MAX } else { MOST_ROWS };
         let rows = shown(self.rows.len(), most_rows, ROWS_BESIDE_GAP);
-        let names: Vec<String> = self.rows.iter().map(|name| self.label(name, page)).collect();
-        let stub = rows.kept().map(|r| width(&names[r])).chain([width(&self.corner), 1]).max().unwrap_or(1);
+        let names: Vec<String> = self.rows.iter().map(|name| self.row_name(name, page)).collect();
+        let corner = broad(&self.row_name(&self.corner, page));
+        let stub = rows.kept().map(|r| broad(&names[r])).chain([corner, 1]).max().unwrap_or(1);
         let heads: Vec<String> = self
             .columns
             .iter()
@@ -119,6 +120,25 @@ impl Grid {
         row_shown && (columns <= most_columns || column < page.width || column + page.width >= columns)
     }
 
+    /// A row's name: where every row matters it is told whole, on several lines if need be.
+    fn row_name(&self, name: &str, page: &Page) -> String {
+        if !self.whole {
+            return self.label(name, page);
+        }
+        let cells = self
+            .cells
+            .iter()
+            .flat_map(|row| row.iter().zip(self.align.iter().chain(std::iter::repeat(&Side::Right))));
+        let numbers = cells
+            .filter(|(_, side)| **side == Side::Right)
+            .map(|(cell, _)| bare_width(cell))
+            .max()
+            .unwrap_or(0);
+        let room = page.width.saturating_sub(numbers + 7).clamp(8, (page.width / 2).max(8));
+        let narrow = Page { width: room, ..*page };
+        narrow.paragraph(&with_breaks(&visible(name), room.max(12)), 0).trim_end().to_owned()
+    }
+
     fn label(&self, name: &str, page: &Page) -> String {
         page.letters(&shorten(&page.letters(&visible(name)), LABEL_ROOM.min(page.width / 2)))
     }
@@ -151,15 +171,16 @@ impl Grid {
             line.extend(columns.tail.clone().map(|c| cell(c, &at(c))));
             line
         };
-        table.set_header(line(Cell::new(&self.corner), &|c| heads[c].clone()));
-        let stub = rows.kept().map(|r| width(&names[r])).max().unwrap_or(1);
+        let corner = self.row_name(&self.corner, page);
+        table.set_header(line(Cell::new(&corner), &|c| heads[c].clone()));
+        let stub = rows.kept().map(|r| broad(&names[r])).chain([broad(&corner)]).max().unwrap_or(1);
         let narrow = Page { width: page.width.saturating_sub(stub + 7), ..*page };
         let body = |r: usize| {
             let at = |c: usize| self.cells.get(r).and_then(|row| row.get(c)).cloned().unwrap_or_default();
             // Words wrap inside their cell; numbers never do.
             let fitted = |c: usize| match self.align.get(c) {
                 Some(Side::Left) if width(&at(c)) > narrow.width => {
-                    narrow.paragraph(&at(c), 0).trim_end().to_owned()
+                    narrow.paragraph(&with_breaks(&at(c), narrow.width.max(12)), 0).trim_end().to_owned()
                 }
                 _ => page.letters(&at(c)),
             };
@@ -179,6 +200,45 @@ impl Grid {
         text.push('\n');
         text
     }
+}
+
+/// Columns that a text of several lines takes.
+fn broad(text: &str) -> usize {
+    text.lines().map(width).max().unwrap_or(0)
+}
+
+/// The text with blanks where a word has no room: a long formula or name may break behind its signs.
+fn with_breaks(text: &str, room: usize) -> String {
+    let mut broken = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !broken.is_empty() {
+            broken.push(' ');
+        }
+        if width(word) <= room {
+            broken.push_str(word);
+            continue;
+        }
+        let (mut line, mut rest) = (String::new(), String::new());
+        for c in word.chars() {
+            rest.push(c);
+            if matches!(c, '·' | '.' | '_' | '/' | '+' | '-' | ',') || width(&rest) >= room {
+                if width(&line) + width(&rest) > room && !line.is_empty() {
+                    broken.push_str(&line);
+                    broken.push(' ');
+                    line.clear();
+                }
+                line.push_str(&std::mem::take(&mut rest));
+            }
+        }
+        if width(&line) + width(&rest) > room && !line.is_empty() {
+            broken.push_str(&line);
+            broken.push(' ');
+            line.clear();
+        }
+        broken.push_str(&line);
+        broken.push_str(&rest);
+    }
+    broken
 }
 
 /// Which of a run of rows or columns are shown: a head and a tail.

@@ -113,7 +113,7 @@ fn glance(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
     if !shown.source.is_empty() {
         all.push(Part::Say(shown.source.to_owned()));
     }
-    let mut table = Table::new("", &[("", Left)]);
+    let mut table = Table::new("at a glance", &[("value", Left)]);
     let mut row = |name: &str, value: String| table.row(name, vec![value]);
     row("class", format!("{} ({}), type {}", model.class, model.kind, model.model_type));
     let (total, active) = (model.parameters()?, model.active_parameters()?);

@@ -13,7 +13,7 @@ use crate::params::architecture::work::Run;
 use crate::params::sweep::SweepOver;
 
 /// Lengths at which growth is shown.
-const LENGTHS: [u64; 6] = [128, 1_024, 8_192, 32_768, 131_072, 1_048_576];
+const LENGTHS: [u64; 5] = [128, 1_024, 8_192, 32_768, 131_072];
 
 /// Weights, cache, and what fits.
 pub(super) fn memory(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
@@ -128,7 +128,7 @@ fn fits(shown: &Shown, memory: u64, all: &mut Vec<Part>) -> Outcome<()> {
         )));
         return Ok(());
     };
-    let mut table = Table::new("", &[("", Right), ("", Left)]);
+    let mut table = Table::new("what", &[("number", Right), ("of", Left)]);
     table.row(format!("weights in {}", run.dtype), vec![count(weights), shown.size(weights)]);
     table.row("left for the KV cache", vec![count(left), shown.size(left)]);
     if model.cache().is_some() {
@@ -168,7 +168,7 @@ fn devices(shown: &Shown, share: &Share, all: &mut Vec<Part>) -> Outcome<()> {
     }
     let weights = run.dtype.bytes(share.parameters)?;
     let a_token = run.kv_dtype.bytes(share.cache_numbers)?;
-    let mut table = Table::new("each device holds", &[("", Right), ("", Left)]);
+    let mut table = Table::new("each device holds", &[("number", Right), ("remark", Left)]);
     table.row("parameters", vec![count(share.parameters), format!("of {}", count(model.parameters()?))]);
     table.row("of them on every device", vec![count(share.replicated), "norms and what is not cut".into()]);
     table.row(format!("weights in {}", run.dtype), vec![count(weights), shown.size(weights)]);
@@ -263,7 +263,8 @@ fn decoding(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
 
 fn growth(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
     let (model, run) = (shown.model, &shown.run);
-    let mut table = Table::new("tokens", &[("multiply-adds", Right), ("Q·Kᵀ and A·V", Right), ("", Left)]);
+    let mut table =
+        Table::new("tokens", &[("multiply-adds", Right), ("Q·Kᵀ and A·V", Right), ("part", Left)]);
     let mut grows = false;
     let mut before: Option<Products> = None;
     for n in LENGTHS {

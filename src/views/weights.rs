@@ -92,7 +92,7 @@ pub fn parts(file: &WeightFile, name: &str, tensors: bool, kv_dtype: Dtype) -> V
 }
 
 fn glance(file: &WeightFile, kv_dtype: Dtype, all: &mut Vec<Part>) {
-    let mut table = Table::new("", &[("", Left)]);
+    let mut table = Table::new("at a glance", &[("value", Left)]);
     if let Some(architecture) = file.value("general.architecture") {
         table.row("architecture", vec![architecture.to_owned()]);
     }

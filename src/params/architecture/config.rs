@@ -170,9 +170,71 @@ fn of_type(model_type: &str) -> Option<Known> {
     Some((map(entry.remove("defaults")), aliases))
 }
 
-/// Whether any type has a key of this name that counts.
-pub(super) fn counts_somewhere(key: &str) -> bool {
-    DEFAULTS.contains(&format!("{key:?}:"))
+/// Keys that give a model parts which others have not. One of these in a config whose class does not know it means that the
+/// config is of another architecture than it says, so its count would be wrong.
+const STRUCTURAL: [&str; 28] = [
+    "num_experts",
+    "num_local_experts",
+    "n_routed_experts",
+    "moe_num_experts",
+    "n_shared_experts",
+    "num_shared_experts",
+    "moe_intermediate_size",
+    "shared_expert_intermediate_size",
+    "kv_lora_rank",
+    "q_lora_rank",
+    "index_n_heads",
+    "mamba_d_state",
+    "ssm_state_size",
+    "mamba_n_heads",
+    "mamba_num_heads",
+    "linear_num_key_heads",
+    "linear_num_value_heads",
+    "linear_conv_kernel_dim",
+    "altup_num_inputs",
+    "laurel_rank",
+    "num_kv_shared_layers",
+    "vision_config",
+    "audio_config",
+    "text_config",
+    "hc_mult",
+    "o_lora_rank",
+    "attn_layer_period",
+    "cross_attention_layers",
+];
+
+/// A key that the class would have to know, and does not: its name.
+pub(super) fn not_understood<'a>(config: &'a Config, is_read: impl Fn(&str) -> bool) -> Option<&'a str> {
+    let says_something = |value: &JsonValue| match value {
+        JsonValue::Null | JsonValue::Bool(false) => false,
+        JsonValue::Number(number) => number.as_f64() != Some(0.0),
+        JsonValue::Array(items) => !items.is_empty(),
+        JsonValue::Object(map) => !map.is_empty(),
+        _ => true,
+    };
+    let known = |key: &str| {
+        is_read(key)
+            || config.names(key).iter().any(|name| config.defaults.contains_key(*name) || is_read(name))
+            || config.aliases.iter().any(|(alias, _)| alias == key)
+    };
+    let given = config
+        .map
+        .given
+        .iter()
+        .find(|(key, value)| STRUCTURAL.contains(&key.as_str()) && says_something(value) && !known(key));
+    given.map(|(key, _)| key.as_str())
+}
+
+/// The type that has a key of this name and whose own name is nearest.
+pub(super) fn type_with(key: &str, model_type: &str) -> Option<String> {
+    let has = format!("\"{key}\":");
+    let types = DEFAULTS.lines().filter(|line| line.contains(&has));
+    let names = types.filter_map(|line| Some(line.strip_prefix(" \"")?.split_once('"')?.0));
+    names.max_by(|a, b| likeness(a, model_type).total_cmp(&likeness(b, model_type))).map(str::to_owned)
+}
+
+fn likeness(a: &str, b: &str) -> f64 {
+    strsim::jaro_winkler(a, b)
 }
 
 /// The known type nearest to one that is not.

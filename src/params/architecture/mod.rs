@@ -156,7 +156,28 @@ pub fn build(config: &Json, asked: &Asked) -> Outcome<Model> {
     let mut scope = Scope::new(config, family, &kind, &class);
     let mut found = expand::Found::default();
     expand::class(&mut scope, &mut found)?;
+    if asked.family.is_none() {
+        understood(&scope)?;
+    }
     finish(scope, found)
+}
+
+/// Refuses a config with a key that changes models and that its class does not know.
+fn understood(scope: &Scope) -> Outcome<()> {
+    let is_read = |key: &str| scope.read_keys().any(|read| read == key);
+    let Some(key) = config::not_understood(&scope.config, is_read) else { return Ok(()) };
+    let model_type = &scope.config.model_type;
+    let remedy = match config::type_with(key, model_type) {
+        Some(near) => format!("the nearest type that has it is {near}; --as {model_type} counts without it"),
+        None => format!("--as {model_type} counts without it"),
+    };
+    Err(Fault::new(
+        format!("a model of type {model_type} has no {key}"),
+        "the key gives a model parts that the class named here does not build",
+        remedy,
+    )
+    .at(Place { path: key.to_owned(), ..Place::default() })
+    .into())
 }
 
 /// Every model type that can be counted.
@@ -279,6 +300,12 @@ fn finish(scope: Scope, mut found: expand::Found) -> Outcome<Model> {
         )
         .into());
     }
+    let context = ["max_position_embeddings", "n_positions", "max_target_positions", "max_seq_len"]
+        .iter()
+        .find_map(|key| match scope.config.get(key) {
+            Ok(Some((value::Value::Whole(whole), _))) => u64::try_from(whole.value).ok(),
+            _ => None,
+        });
     let facts = scope
         .facts
         .iter()
@@ -294,5 +321,6 @@ fn finish(scope: Scope, mut found: expand::Found) -> Outcome<Model> {
         attention: found.attention,
         stacks,
         facts,
+        context,
     })
 }

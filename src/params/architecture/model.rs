@@ -28,6 +28,8 @@ pub struct Model {
     pub stacks: Vec<Stack>,
     /// Keys of the config that were used, in the order of use.
     pub facts: Vec<Fact>,
+    /// Tokens that the config says it was made for, where it does.
+    pub context: Option<u64>,
 }
 
 /// A key of the config that was used.

@@ -137,6 +137,11 @@ impl Scope {
         )
     }
 
+    /// Every key of the config that was read so far, from maps inside it too.
+    pub(super) fn read_keys(&self) -> impl Iterator<Item = &str> {
+        self.facts.iter().map(|(key, ..)| key.split('.').next().unwrap_or(key))
+    }
+
     /// A fault of the size that was last evaluated.
     pub(super) fn blame(&self, fault: Fault) -> Faults {
         self.blamed(fault.into())

@@ -112,9 +112,14 @@ impl Model {
     /// # Errors
     /// The counts do not fit in 64 bits.
     pub fn crossing(&self, run: &Run) -> Option<u64> {
+        if self.attention.is_empty() {
+            return None;
+        }
         let outweighs = |n: u64| {
             let products = self.prefill(&Run { seq_len: n, source_len: n, ..*run }, false).ok()?;
-            Some(products.attention_scores > products.attention_linear + products.rest + products.head)
+            let others =
+                u128::from(products.attention_linear) + u128::from(products.rest) + u128::from(products.head);
+            Some(u128::from(products.attention_scores) > others)
         };
         first_where(LONGEST, outweighs)
     }
