@@ -19,6 +19,13 @@ const PAGES: &[(&str, &[&str])] = &[
     ("trace@telltale-summary", &["trace", "telltale", "--summary", "--precision", "6"]),
     ("compare@two-heads", &["compare"]),
     ("compare@flash", &["compare", "telltale", "--variants", "multi-head,flash:4", "--quiet"]),
+    (
+        "params@llama-3-8b",
+        &["params", "llama-3-8b", "--memory", "24GiB", "--tensor-parallel", "4", "--width", "120"],
+    ),
+    ("params@gemma-3-1b-narrow", &["params", "gemma-3-1b", "--width", "60", "--ascii", "--attention-only"]),
+    ("params@deepseek-v3-explained", &["params", "deepseek-v3", "--explain", "all"]),
+    ("params@t5-small-markdown", &["params", "t5-small", "--format", "markdown"]),
     ("lessons@list", &["lessons"]),
     ("help", &["--help"]),
     ("help@trace", &["trace", "--help"]),

@@ -1,6 +1,7 @@
 //! A JSON file that is read as it stands, such as a `config.json`, and where in it each key is.
 
 use std::collections::HashSet;
+use std::io::Read;
 use std::path::Path;
 
 use serde_json::Value;
@@ -23,12 +24,30 @@ impl Document {
     /// # Errors
     /// It cannot be read, is no JSON, is nested more than 128 deep, or says a key twice.
     pub fn read(path: &Path) -> Outcome<Self> {
-        let text = file::text_of(
-            path,
-            limits::DOCUMENT_BYTES,
-            "a config is a few kilobytes",
-            "see whether it is the right file",
-        )?;
+        let at = || file::place(path);
+        if std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == 0) {
+            let fault = Fault::new(
+                "the file is empty",
+                "a JSON file holds at least {}",
+                "see whether it was written whole",
+            );
+            return Err(fault.at(at()).into());
+        }
+        let file::Opened { file, bytes } = file::open(path)?;
+        let mut read = Vec::new();
+        let limit = limits::DOCUMENT_BYTES;
+        file.take(limit + 1).read_to_end(&mut read).map_err(|error| file::failed_read(&error).at(at()))?;
+        if read.len() as u64 > limit {
+            let what = format!("the file is {} MiB large", bytes.max(limit + 1).div_ceil(1 << 20));
+            let why = format!("a config takes a few kilobytes, and up to {} MiB are read", limit >> 20);
+            return Err(Fault::new(what, why, "see whether it is the right file").at(at()).into());
+        }
+        let text = String::from_utf8(read).map_err(|error| {
+            let why = format!("byte {} is no UTF-8", error.utf8_error().valid_up_to() + 1);
+            Fault::new("this is not JSON", why, "save it as UTF-8, or see whether it is the right file")
+                .at(at())
+        })?;
+        let text = text.strip_prefix('\u{feff}').map(ToOwned::to_owned).unwrap_or(text);
         Self::parse(text, &path.display().to_string())
     }
 

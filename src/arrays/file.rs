@@ -22,22 +22,16 @@ pub(crate) fn open(path: &Path) -> Outcome<Opened> {
     Ok(Opened { file, bytes: found.len() })
 }
 
-/// The whole text of a file of numbers of at most `limit` bytes, without a byte order mark.
+/// The whole text of a file of at most `limit` bytes, without a byte order mark.
 pub(crate) fn text(path: &Path, limit: u64) -> Outcome<String> {
-    let why = format!("numbers as text are read up to {} MiB", limit >> 20);
-    text_of(path, limit, &why, "save large arrays as .npy or .safetensors")
-}
-
-/// The whole text of any file; `why` and `remedy` are told where it is larger than `limit` bytes.
-pub(super) fn text_of(path: &Path, limit: u64, why: &str, remedy: &str) -> Outcome<String> {
     let Opened { file, bytes } = open(path)?;
     let mut read = Vec::new();
     file.take(limit + 1).read_to_end(&mut read).map_err(|error| unreadable(path, &error))?;
     if read.len() as u64 > limit {
         return Err(Fault::new(
             format!("the file is {} MiB large", (bytes.max(limit + 1)).div_ceil(1 << 20)),
-            why,
-            remedy,
+            format!("numbers as text are read up to {} MiB", limit >> 20),
+            "save large arrays as .npy or .safetensors",
         )
         .at(place(path))
         .into());

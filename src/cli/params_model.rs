@@ -8,7 +8,7 @@ use super::Ending;
 use super::output::{self, Content};
 use super::params::{Format, ParamsArgs, dtype, words};
 use crate::arrays::Document;
-use crate::fault::{Fault, Faults, Outcome, Place};
+use crate::fault::{Fault, Faults, Outcome, Place, reason};
 use crate::params::Key;
 use crate::params::architecture::variants;
 use crate::params::architecture::work::Run;
@@ -138,12 +138,17 @@ pub(super) fn run(args: &ParamsArgs, subject: Subject) -> Outcome<Ending> {
         decimal: args.whole.unit.eq_ignore_ascii_case("GB"),
         memory: args.whole.memory.as_deref().map(bytes).transpose()?,
         share: devices.map(|devices| model.share(devices)).transpose()?,
-        sharing: variants::sharing(&config, &asked, &model, &run)?,
+        sharing: if args.whole.explain.is_some() || args.whole.tensors {
+            Vec::new()
+        } else {
+            variants::sharing(&config, &asked, &model, &run)?
+        },
         sweep,
         weights,
         attention_only: args.whole.attention_only,
     };
-    write(args, &shown)
+    let file = document.as_ref().map_or(name.clone(), |document| document.place("").source);
+    write(args, &shown).map_err(|faults| faults.in_source(&file))
 }
 
 /// The report of weights alone.
@@ -206,22 +211,31 @@ fn write(args: &ParamsArgs, shown: &Shown) -> Outcome<Ending> {
         })?;
         return Ok(Ending::Done);
     }
-    let parts = if args.whole.tensors { model::tensors(shown) } else { model::parts(shown)? };
-    let whole = model_json::whole(shown)?;
-    let figures = shown.model.figures(&shown.run)?;
-    output::write(&args.common, Content::Text, |out| match args.format {
-        Format::Table => out.write_all(part::terminal(&parts, &page, words(&args.common)).as_bytes()),
-        Format::Markdown => out.write_all(part::markdown(&parts).as_bytes()),
-        Format::Json => {
-            serde_json::to_writer_pretty(&mut *out, &whole)?;
-            writeln!(out)
+    let written = match args.format {
+        Format::Table | Format::Markdown => {
+            let parts = if args.whole.tensors { model::tensors(shown) } else { model::parts(shown)? };
+            let table = args.format == Format::Table;
+            let text = if table {
+                part::terminal(&parts, &page, words(&args.common))
+            } else {
+                part::markdown(&parts)
+            };
+            text.into_bytes()
         }
-        Format::Csv if args.whole.tensors => model_csv::tensors(shown.model, &mut *out),
-        Format::Csv => match &shown.sweep {
-            Some((over, rows)) => model_csv::sweep(over, rows, &mut *out),
-            None => model_csv::figures(&figures, &mut *out),
-        },
-    })?;
+        Format::Json => model_json::text(shown)?.into_bytes(),
+        Format::Csv => {
+            let figures = shown.model.figures(&shown.run)?;
+            let mut lines = Vec::new();
+            match &shown.sweep {
+                _ if args.whole.tensors => model_csv::tensors(shown.model, &mut lines),
+                Some((over, rows)) => model_csv::sweep(over, rows, &mut lines),
+                None => model_csv::figures(&figures, &mut lines),
+            }
+            .map_err(|error| Fault::new("the lines cannot be written", reason(&error), ""))?;
+            lines
+        }
+    };
+    output::write(&args.common, Content::Text, |out| out.write_all(&written))?;
     Ok(Ending::Done)
 }
 

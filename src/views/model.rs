@@ -126,20 +126,20 @@ fn glance(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
         row("of them frozen", count(frozen));
     }
     for stack in &model.stacks {
-        row(
-            if model.stacks.len() > 1 { &stack.path } else { "layers" },
-            layer_count(stack.layers, &stack.path),
-        );
+        match model.stacks.len() {
+            1 => row("layers", format!("{} ({})", stack.layers, stack.path)),
+            _ => row(&stack.path, stack.layers.to_string()),
+        }
     }
-    if let Some(main) = model.main_attention() {
-        row("attention", model_layers::kind_of(main));
+    for line in kinds(model) {
+        row("attention", line);
     }
     if let Some(figure) = model.figures(&shown.run)?.iter().find(|named| named.id == "kv-cache-per-token") {
         row("KV cache a token", format!("{} bytes in {}", count(figure.figure.value), shown.run.kv_dtype));
     } else if model.decodes() {
         row("KV cache a token", "grows by a law of its own that is not modelled".into());
     } else {
-        row("KV cache", "none: it reads its text at once".into());
+        row("KV cache", "none: it reads its input at once".into());
     }
     let bytes = shown.run.dtype.bytes(total)?;
     row("weights", format!("{} in {}", shown.size(bytes), shown.run.dtype));
@@ -148,8 +148,25 @@ fn glance(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
     Ok(())
 }
 
-fn layer_count(layers: usize, path: &str) -> String {
-    format!("{layers} ({path})")
+/// Every kind of attention, with how many layers have it where there are several kinds.
+fn kinds(model: &Model) -> Vec<String> {
+    const SHOWN: usize = 4;
+    let mut known: Vec<(String, usize)> = Vec::new();
+    for attention in &model.attention {
+        let kind = model_layers::kind_of(attention);
+        match known.iter_mut().find(|(one, _)| *one == kind) {
+            Some((_, times)) => *times += 1,
+            None => known.push((kind, 1)),
+        }
+    }
+    let alone = known.len() == 1;
+    let more = known.len().saturating_sub(SHOWN);
+    let told = |(kind, times): (String, usize)| if alone { kind } else { format!("{times} × {kind}") };
+    let mut lines: Vec<String> = known.into_iter().take(SHOWN).map(told).collect();
+    if more > 0 {
+        lines.push(format!("and {more} more kinds"));
+    }
+    lines
 }
 
 /// What each group of tensors holds, and the totals that people quote.

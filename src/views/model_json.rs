@@ -14,11 +14,21 @@ use crate::params::architecture::model::Tensor;
 use crate::params::architecture::work::Run;
 use crate::params::architecture::{Group, Model, Source};
 
+/// The whole report as the text of one object; ends with a line break.
+///
+/// # Errors
+/// A count does not fit in 64 bits.
+pub fn text(shown: &Shown) -> Outcome<String> {
+    let mut text = serde_json::to_string_pretty(&whole(shown)?).unwrap_or_default();
+    text.push('\n');
+    Ok(text)
+}
+
 /// The whole report as one object.
 ///
 /// # Errors
 /// A count does not fit in 64 bits.
-pub fn whole(shown: &Shown) -> Outcome<Value> {
+fn whole(shown: &Shown) -> Outcome<Value> {
     let (model, run) = (shown.model, &shown.run);
     let lengths = Lengths {
         target: run.seq_len,

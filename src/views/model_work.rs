@@ -342,8 +342,26 @@ pub(super) fn swept(shown: &Shown, over: &SweepOver, rows: &[Swept], all: &mut V
     if rows.len() > 1 {
         for (name, of) in &figures {
             if !changes(*of) {
-                all.push(Part::Say(format!("In every row {name}: {}.", count(of(&rows[0])))));
+                let why = match why_unchanged(over.key, name) {
+                    "" => String::new(),
+                    why => format!(" ({why})"),
+                };
+                all.push(Part::Say(format!("The same in every row: {name} {}{why}.", count(of(&rows[0])))));
             }
         }
+    }
+}
+
+/// Why a figure does not change when a size does; empty where there is no short reason.
+fn why_unchanged(key: Key, figure: &str) -> &'static str {
+    match (key, figure) {
+        (Key::NumHeads, "parameters" | "attention") => "heads divide a width, they do not add to it",
+        (Key::NumHeads, "multiply-adds") => "more heads, each narrower by as much",
+        (Key::NumHeads, "KV cache bytes") => "the key and value heads are as wide together as before",
+        (Key::NumKvHeads, "exponentials") => "every query head keeps a softmax of its own",
+        (Key::SeqLen | Key::Batch, "parameters" | "attention") => "no matrix knows how many tokens will come",
+        (Key::DModel, "exponentials") => "one a score, and scores are h·n² in each layer",
+        (Key::Layers, "d_k") => "a head is as wide in every layer",
+        _ => "",
     }
 }

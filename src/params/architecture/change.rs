@@ -36,7 +36,12 @@ pub fn changed(config: &Json, asked: &Asked, key: Key, value: u64) -> Outcome<Js
     let map = ConfigMap { given: given.clone(), ..ConfigMap::default() };
     let config = Config::new(map, model_type, &family.defaults);
     let names = names(key);
-    let known = |name: &&&str| config.get(name).is_ok_and(|found| found.is_some());
+    // Whisper knows num_key_value_heads as another name of its query heads: that is no key for g
+    let is_another = |name: &str| {
+        key == Key::NumKvHeads
+            && config.names(name).iter().any(|alias| self::names(Key::NumHeads).contains(alias))
+    };
+    let known = |name: &&&str| config.get(name).is_ok_and(|found| found.is_some()) && !is_another(name);
     let Some(name) = names.iter().find(known) else {
         return Err(Fault::new(
             format!("{} cannot be changed in a config of type {model_type}", key.name()),

@@ -1,5 +1,6 @@
 //! Family files: what is in them, and how one is laid over another.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -115,9 +116,20 @@ const SUFFIXES: [(&str, &str); 4] =
 impl Family {
     /// The family that builds a model type; `None` where there is none.
     pub(super) fn of_type(model_type: &str) -> Option<Outcome<Rc<Self>>> {
+        // a report builds one model several times, with other sizes: the file is read once
+        thread_local! {
+            static READ: RefCell<BTreeMap<&'static str, Rc<Family>>> = const { RefCell::new(BTreeMap::new()) };
+        }
         let lists = |text: &str| types_line(text).any(|known| known == model_type);
         let (name, text) = files().find(|(_, text)| lists(text))?;
-        Some(Self::read(name, text, 0).map(Rc::new))
+        if let Some(family) = READ.with(|read| read.borrow().get(name).cloned()) {
+            return Some(Ok(family));
+        }
+        let family = Self::read(name, text, 0).map(Rc::new);
+        if let Ok(family) = &family {
+            READ.with(|read| read.borrow_mut().insert(name, family.clone()));
+        }
+        Some(family)
     }
 
     /// Every model type that is known, in the order of the files.

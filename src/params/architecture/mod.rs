@@ -129,7 +129,13 @@ pub struct Asked {
 /// It is no config, its type or class is not known, or its values make no model; the fault has the key's path.
 pub fn build(config: &Json, asked: &Asked) -> Outcome<Model> {
     let Json::Object(given) = config else {
-        return Err(Fault::new("a config is a JSON object of keys and values", "", "").into());
+        let why = "its keys say what to build";
+        return Err(Fault::new(
+            "a config is a JSON object of keys and values",
+            why,
+            "see whether it is the right file",
+        )
+        .into());
     };
     let at = |path: &str| Place { path: path.to_owned(), ..Place::default() };
     let model_type = match (&asked.family, given.get("model_type")) {
@@ -218,7 +224,19 @@ fn class(
         (None, Some(Json::Array(classes))) if classes.first().is_some_and(Json::is_string) => {
             classes[0].as_str().unwrap_or_default().to_owned()
         }
-        (None, _) => {
+        (None, Some(_)) => {
+            return Err(Fault::new(
+                "architectures is no list of names",
+                "its first entry is the class to count",
+                format!(
+                    "for example [\"{}\"]",
+                    family.class_names(family.kinds().last().unwrap_or("base"), model_type).join(" or ")
+                ),
+            )
+            .at(Place { path: "architectures".into(), ..Place::default() })
+            .into());
+        }
+        (None, None) => {
             return Err(Fault::new(
                 "the config names no class in architectures",
                 "classes of one architecture have different heads, so their counts differ",
@@ -258,8 +276,9 @@ fn class(
     }
 }
 
-/// Numbers the layers: lists that hold attention are stacks, or lists of mixers where nothing attends.
+/// Numbers the layers: lists that hold attention are stacks; where nothing attends, lists of mixers, or else all lists.
 fn finish(scope: Scope, mut found: expand::Found) -> Outcome<Model> {
+    let any_mixer = found.tensors.iter().any(|tensor| tensor.group == Group::Mixer);
     let holds = |list: usize| {
         let attends = found.attention_lists.iter().any(|at| at.is_some_and(|(l, _)| l == list));
         let mixes = found
@@ -267,7 +286,7 @@ fn finish(scope: Scope, mut found: expand::Found) -> Outcome<Model> {
             .iter()
             .zip(&found.tensor_lists)
             .any(|(tensor, at)| tensor.group == Group::Mixer && at.is_some_and(|(l, _)| l == list));
-        attends || (mixes && found.attention.is_empty())
+        attends || (found.attention.is_empty() && (mixes || !any_mixer))
     };
     let mut stacks: Vec<Stack> = Vec::new();
     let mut firsts: Vec<Option<usize>> = Vec::new();
@@ -292,13 +311,8 @@ fn finish(scope: Scope, mut found: expand::Found) -> Outcome<Model> {
     for (attention, at) in found.attention.iter_mut().zip(&found.attention_lists) {
         attention.layer = number(at);
     }
-    if stacks.is_empty() {
-        return Err(Fault::new(
-            "the model has no layers",
-            "there is nothing to count in it",
-            "num_hidden_layers of at least 1",
-        )
-        .into());
+    if stacks.iter().all(|stack| stack.layers == 0) {
+        return Err(no_layers(&scope));
     }
     let context = ["max_position_embeddings", "n_positions", "max_target_positions", "max_seq_len"]
         .iter()
@@ -323,4 +337,15 @@ fn finish(scope: Scope, mut found: expand::Found) -> Outcome<Model> {
         facts,
         context,
     })
+}
+
+fn no_layers(scope: &Scope) -> Faults {
+    let nothing = |value: &value::Value| matches!(value, value::Value::Whole(whole) if whole.value == 0);
+    let key = scope.facts.iter().find(|(key, value, source)| {
+        *source == Source::Stated && (key.contains("layer") || key.contains("depth")) && nothing(value)
+    });
+    let path = key.map_or_else(String::new, |(key, ..)| key.to_string());
+    Fault::new("the model has no layers", "there is nothing to count in it", "give at least one layer")
+        .at(Place { path, ..Place::default() })
+        .into()
 }
