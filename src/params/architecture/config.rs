@@ -3,11 +3,38 @@
 use serde_json::{Map as Json, Value as JsonValue};
 
 use super::value::{Map, Value, Whole};
-use crate::fault::{Fault, Faults, Outcome, nearest};
+use crate::fault::{Fault, Faults, Outcome, Place, nearest};
 
 /// What 312 types of transformers 5.24 mean by keys that a config leaves out, and by which other names they know
 /// them. One type a line, so that one is found without reading the others.
 const DEFAULTS: &str = include_str!("defaults.json");
+
+/// Keys that name the kind of every layer.
+const KINDS_OF_LAYERS: [&str; 2] = ["layer_types", "mlp_layer_types"];
+
+/// The kinds of layers that transformers 5.24 knows, with the older names of some.
+const LAYER_WORDS: [&str; 20] = [
+    "full_attention",
+    "sliding_attention",
+    "linear_attention",
+    "chunked_attention",
+    "window_attention",
+    "indexed_attention",
+    "compressed_sparse_attention",
+    "heavily_compressed_attention",
+    "minimax_m3_sparse",
+    "reference_sliding_attention",
+    "conv",
+    "hybrid",
+    "hybrid_sliding",
+    "attention",
+    "mamba",
+    "deepseek_sparse_attention",
+    "sparse",
+    "dense",
+    "moe",
+    "hash_moe",
+];
 
 /// One config, with its type's defaults behind it.
 #[derive(Debug, Clone)]
@@ -46,6 +73,7 @@ impl Config {
             if let Some((other, different)) = stated.find(|(_, other)| *other != value) {
                 return Err(self.disagreement((name, value), (other, different)));
             }
+            self.fits(name, value, &names)?;
             return Ok(Some((self.value(key, name, value), Source::Stated)));
         }
         if key == "num_labels" {
@@ -55,15 +83,98 @@ impl Config {
         Ok(default.map(|value| (self.value(key, key, value), Source::Default)))
     }
 
+    /// A text or a switch where the type has a number, a text where it has a switch: that is a slip, and no count comes of it.
+    fn fits(&self, name: &str, value: &JsonValue, names: &[&str]) -> Outcome<()> {
+        let default = names.iter().find_map(|name| self.defaults.get(*name));
+        match (default, value) {
+            (_, value) if KINDS_OF_LAYERS.contains(&name) && !value.is_null() => {
+                self.names_layers(name, value)
+            }
+            (Some(JsonValue::Number(usual)), JsonValue::String(_) | JsonValue::Bool(_)) if usual.is_i64() => {
+                Err(self.no_whole_number(name, value).into())
+            }
+            (
+                Some(JsonValue::Bool(usual)),
+                JsonValue::String(_) | JsonValue::Array(_) | JsonValue::Object(_),
+            ) => {
+                let what = format!("{name} is {}, but it is either true or false", shown(value));
+                let remedy = format!("true or false, without quotation marks; left out it is {usual}");
+                Err(Fault::new(what, "it decides what is allocated", remedy).at(self.place(name)).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A list of kinds of layers has one word a layer, and each is a kind that some type has.
+    fn names_layers(&self, name: &str, value: &JsonValue) -> Outcome<()> {
+        let at_key = |what: String, why: &str, remedy: String| {
+            Err(Fault::new(what, why, remedy).at(self.place(name)).into())
+        };
+        let words: Option<Vec<&str>> =
+            value.as_array().and_then(|items| items.iter().map(JsonValue::as_str).collect());
+        let Some(words) = words else {
+            let what = format!("{name} is {}, but it is a list of words", shown(value));
+            return at_key(what, "it names the kind of every layer", format!("[\"{}\", …]", LAYER_WORDS[0]));
+        };
+        if let Some(unknown) = words.iter().find(|word| !LAYER_WORDS.contains(word)) {
+            let what = format!("{name} has a layer of kind {}", shown(&JsonValue::from(*unknown)));
+            let near = nearest(unknown, LAYER_WORDS).map_or_else(|| LAYER_WORDS.join(", "), str::to_owned);
+            return at_key(what, "what is not known is not guessed", near);
+        }
+        match self.get("num_hidden_layers") {
+            Ok(Some((Value::Whole(layers), _))) if layers.value != words.len() as i128 => at_key(
+                format!("{name} names {} layers, and num_hidden_layers is {}", words.len(), layers.value),
+                "it has one word a layer",
+                "change one of the two".to_owned(),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// The fault of a key whose value is no whole number.
+    pub(super) fn no_whole_number(&self, name: &str, value: &JsonValue) -> Fault {
+        let (value, remedy) = match value {
+            JsonValue::String(text) if text.starts_with('\u{7f}') => ("not a number".to_owned(), plain()),
+            JsonValue::String(text) if text.parse::<u64>().is_ok() => {
+                (shown(value), format!("{text}, without quotation marks"))
+            }
+            JsonValue::Number(number) => {
+                let whole = number.as_f64().filter(|n| n.fract() == 0.0 && (1.0..1e15).contains(n));
+                (
+                    shown(value),
+                    whole.map_or_else(plain, |whole| format!("{whole}, without a point or exponent")),
+                )
+            }
+            JsonValue::Null => {
+                (shown(value), "a number, or leave the key out: the type has a default for it".to_owned())
+            }
+            _ => (shown(value), plain()),
+        };
+        let what = format!("{name} is {value}, but it needs a whole number");
+        Fault::new(what, "sizes are counted", remedy).at(self.place(name))
+    }
+
+    fn place(&self, name: &str) -> Place {
+        Place { path: self.path_of(name), ..Place::default() }
+    }
+
     /// Whether the config itself has the key, null or not.
     pub(super) fn states(&self, key: &str) -> bool {
         self.names(key).iter().any(|name| self.map.given.contains_key(*name))
     }
 
+    /// The name under which the config states a key, without the config that it stands in.
+    pub(super) fn bare_name<'a>(&'a self, key: &'a str) -> Option<&'a str> {
+        self.names(key).into_iter().find(|name| self.map.given.contains_key(*name))
+    }
+
     /// The name under which the config states a key.
     pub(super) fn stated_name(&self, key: &str) -> Option<String> {
-        let name = self.names(key).into_iter().find(|name| self.map.given.contains_key(*name))?;
-        Some(if self.map.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.map.path) })
+        self.bare_name(key).map(|name| self.path_of(name))
+    }
+
+    fn path_of(&self, name: &str) -> String {
+        if self.map.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.map.path) }
     }
 
     /// The raw value that is stated.
@@ -104,11 +215,7 @@ impl Config {
                     Some(JsonValue::Object(defaults)) => defaults.clone(),
                     _ => Json::new(),
                 };
-                let path = if self.map.path.is_empty() {
-                    key.to_owned()
-                } else {
-                    format!("{}.{key}", self.map.path)
-                };
+                let path = self.path_of(key);
                 Value::Map(Map { given: given.clone(), defaults, path }.into())
             }
         }
@@ -143,10 +250,27 @@ impl Config {
         (name, value): (&str, &JsonValue),
         (other, different): (&str, &JsonValue),
     ) -> Faults {
-        let cut = |value: &JsonValue| value.to_string().chars().take(40).collect::<String>();
-        let what = format!("{name} is {} and {other} is {}", cut(value), cut(different));
+        let what = format!("{name} is {} and {other} is {}", shown(value), shown(different));
         let why = format!("in a config of type {} the two are names of one thing", self.model_type);
-        Fault::new(what, why, "leave one of them out").into()
+        Fault::new(what, why, "leave one of them out").at(self.place(other)).into()
+    }
+}
+
+fn plain() -> String {
+    "a whole number of at least 1".to_owned()
+}
+
+/// A value as the config has it, cut where it is long.
+fn shown(value: &JsonValue) -> String {
+    const MOST: usize = 40;
+    match value {
+        JsonValue::Array(items) => format!("a list of {}", items.len()),
+        JsonValue::Object(_) => "a map".to_owned(),
+        value => {
+            let text = value.to_string();
+            let cut: String = text.chars().take(MOST).collect();
+            if cut.len() < text.len() { cut + "…" } else { cut }
+        }
     }
 }
 

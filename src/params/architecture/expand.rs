@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::family::{Body, Child, Module, Over};
 use super::formula::Formula;
 use super::model::{Attention, Cache, Group, Positions, Product, Routed, Side, Size, Tensor};
-use super::scope::{Scope, as_map};
+use super::scope::Scope;
 use super::value::{Joint, Value, Whole};
 use crate::fault::{Fault, Faults, Outcome};
 
@@ -111,7 +111,8 @@ impl Found {
         let mut inside = spot.clone();
         for (name, formula) in &module.locals {
             let value = scope.value(formula)?.named(name);
-            scope.remember(name, value);
+            let keys = scope.keys();
+            scope.remember_from(name, value, keys);
         }
         if let Some(side) = &module.side {
             inside.positions = Positions::of(side_of(side));
@@ -128,8 +129,7 @@ impl Found {
         }
         inside.frozen |= module.frozen;
         if let Some((of, active)) = &module.experts {
-            let (of, active) = (scope.value(of)?, scope.value(active)?);
-            let (of, active) = (scope.as_size(of)?, scope.as_size(active)?);
+            let (of, active) = (scope.size(of, false)?, scope.size(active, false)?);
             let [of, active] = [of, active].map(|whole| u64::try_from(whole.value).unwrap_or_default());
             inside.experts = Some(Routed { of, active });
         }
@@ -164,22 +164,13 @@ impl Found {
         Ok(())
     }
 
-    fn attends(
-        &mut self,
-        scope: &mut Scope,
-        spot: &mut Spot,
-        given: &std::collections::BTreeMap<String, Formula>,
-    ) -> Outcome<()> {
-        let mut look = |key: &str, name: &str| match given.get(key) {
-            Some(formula) => scope.value(formula).map(Some),
-            None if name.is_empty() => Ok(None),
-            None => scope.named(name),
+    fn attends(&mut self, scope: &mut Scope, spot: &mut Spot, given: &Annotations) -> Outcome<()> {
+        let (num_heads, num_kv_heads, d_k, d_v) = widths(scope, given)?;
+        let window = match looked(scope, given, "window", "")? {
+            None | Some(Value::Null | Value::Bool(false)) => None,
+            Some(value) => u64::try_from(scope.as_whole(value)?.value).ok().filter(|window| *window > 0),
         };
-        let heads = look("heads", "h")?.unwrap_or(Value::Null);
-        let kv_heads = look("kv_heads", "g")?.unwrap_or_else(|| heads.clone());
-        let d_k = look("d_k", "d_k")?.unwrap_or(Value::Null);
-        let d_v = look("d_v", "d_v")?.unwrap_or_else(|| d_k.clone());
-        let window = look("window", "")?.unwrap_or(Value::Null);
+        let mut look = |key: &str, name: &str| looked(scope, given, key, name);
         let cache = look("cache", "cached")?.unwrap_or(Value::Bool(false));
         let cross = look("cross", "")?.is_some_and(|value| value.is_true());
         let side = look("side", "")?;
@@ -199,30 +190,15 @@ impl Found {
         if let Some(Value::Text(side)) = side {
             spot.positions = Positions::of(side_of(&side));
         }
-        let size = |value: Value| scope.as_size(value).map(Size);
-        let (num_heads, num_kv_heads) = (size(heads)?, size(kv_heads)?);
-        let (h, g) = (num_heads.value(), num_kv_heads.value());
-        if h % g != 0 {
-            let what = format!("{h} query heads cannot share {g} key/value heads equally");
-            let why =
-                "each key/value head serves equally many query heads, so num_kv_heads divides num_heads";
-            return Err(
-                Fault::new(what, why, format!("num_kv_heads {}", crate::params::neighbours(h, g))).into()
-            );
-        }
-        let window = match window {
-            Value::Whole(whole) if whole.value > 0 => u64::try_from(whole.value).ok(),
-            _ => None,
-        };
         spot.attention = Some(self.attention.len());
         self.attention.push(Attention {
             path: spot.path.clone(),
             pattern: spot.pattern.clone(),
             layer: None,
-            num_heads,
-            num_kv_heads,
-            d_k: size(d_k)?,
-            d_v: size(d_v)?,
+            num_heads: Size(num_heads),
+            num_kv_heads: Size(num_kv_heads),
+            d_k: Size(d_k),
+            d_v: Size(d_v),
             window,
             cache,
             cross,
@@ -255,14 +231,13 @@ impl Found {
                 let to = scope.whole(to)?;
                 if to.value - from > MOST_REPEATS {
                     let what = format!(
-                        "{} is {}, and lists of at most {MOST_REPEATS} modules are counted",
-                        to.formula(),
-                        to.value
+                        "{} modules are asked for, and lists of at most {MOST_REPEATS} are counted",
+                        said(&to)
                     );
                     return Err(scope.blame(Fault::new(what, "every layer is listed", "give fewer")));
                 }
                 if to.value < 0 {
-                    let what = format!("{} is {}", to.formula(), to.value);
+                    let what = format!("{} modules are asked for", said(&to));
                     return Err(scope.blame(Fault::new(what, "it counts modules", "give at least 1")));
                 }
                 (from..to.value).map(|index| Value::Whole(Whole::named(&repeat.name, index))).collect()
@@ -345,11 +320,11 @@ impl Found {
                 (None, Some(default)) => scope.value(default)?,
                 (None, None) => return Err(Fault::new(format!("{name} needs {parameter}"), "", "").into()),
             };
-            bound.push((parameter.clone(), value));
+            bound.push((parameter.clone(), value, scope.keys()));
         }
         let locals = scope.locals();
-        for (parameter, value) in bound {
-            scope.remember(&parameter, value);
+        for (parameter, value, keys) in bound {
+            scope.remember_from(&parameter, value, keys);
         }
         match (&block.body, over) {
             (Body::Inside(module), Some(over)) => {
@@ -374,15 +349,19 @@ impl Found {
         if name == "family" {
             return self.family(scope, spot, arguments);
         }
-        let named = |key: &str| arguments.iter().find(|(name, _)| name.as_deref() == Some(key));
-        let mut plain = Vec::new();
-        for (_, formula) in arguments.iter().filter(|(name, _)| name.is_none()) {
-            plain.push(scope.value(formula)?);
-        }
-        let mut option = |key: &str, position: usize, default: bool| match (named(key), plain.get(position)) {
-            (Some((_, formula)), _) => scope.is_true(formula),
-            (None, Some(value)) => Ok(value.is_true()),
-            (None, None) => Ok(default),
+        let named = |key: &str| Some(&arguments.iter().find(|(name, _)| name.as_deref() == Some(key))?.1);
+        let plain: Vec<&Formula> =
+            arguments.iter().filter(|(name, _)| name.is_none()).map(|(_, formula)| formula).collect();
+        let option = |scope: &mut Scope, key: &str, position: usize, default: bool| {
+            named(key).or(plain.get(position).copied()).map_or(Ok(default), |formula| scope.is_true(formula))
+        };
+        // every size is looked at before the next is, so that a fault names its own key; if all together are too much, the
+        // largest is to blame
+        let mut read = Vec::new();
+        let mut size = |scope: &mut Scope, formula: &Formula, may_be_nothing: bool| {
+            let size = scope.size(formula, may_be_nothing);
+            read.extend(scope.keys().iter().cloned());
+            size
         };
         let lacking = || {
             Faults::from(Fault::new(format!("{name} is not given what it needs at {}", spot.path), "", ""))
@@ -391,19 +370,15 @@ impl Found {
             "linear" | "transposed_linear" | "embedding" | "layer_norm" | "residual_norm" | "rms_norm" => {
                 let wide = matches!(name, "linear" | "transposed_linear" | "embedding");
                 let bias = match name {
-                    "linear" => option("bias", 2, false)?,
-                    "transposed_linear" => option("bias", 2, true)?,
-                    "layer_norm" | "residual_norm" => option("bias", 1, true)?,
+                    "linear" => option(scope, "bias", 2, false)?,
+                    "transposed_linear" => option(scope, "bias", 2, true)?,
+                    "layer_norm" | "residual_norm" => option(scope, "bias", 1, true)?,
                     _ => false,
                 };
                 let mut sizes = Vec::new();
-                for (at, value) in plain.into_iter().take(if wide { 2 } else { 1 }).enumerate() {
+                for (at, formula) in plain.iter().take(if wide { 2 } else { 1 }).enumerate() {
                     let may_be_nothing = wide && (name != "embedding" || at == 0);
-                    sizes.push(if may_be_nothing {
-                        size_or_nothing(scope, value)?
-                    } else {
-                        scope.as_size(value)?
-                    });
+                    sizes.push(size(scope, formula, may_be_nothing)?);
                 }
                 let (first, second) = match (&sizes[..], wide) {
                     ([first, second], true) => (first.clone(), Some(second.clone())),
@@ -422,25 +397,21 @@ impl Found {
                     (_, Some(second)) => vec![first, second],
                     (_, None) => vec![first],
                 };
-                self.tensor(spot, ".weight", shape, kind)?;
+                self.tensor(spot, ".weight", shape, kind)
+                    .map_err(|faults| scope.blame_one_of(&read, faults))?;
                 if bias {
                     self.tensor(spot, ".bias", vec![out], if wide { Holds::Other } else { kind })?;
                 }
                 Ok(())
             }
             "conv" => {
-                let bias = option("bias", 4, true)?;
-                let mut plain = plain.into_iter();
-                let (Some(inward), Some(out), Some(kernel)) = (plain.next(), plain.next(), plain.next())
-                else {
-                    return Err(lacking());
+                let bias = option(scope, "bias", 4, true)?;
+                let [inward, out, kernel, ..] = plain[..] else { return Err(lacking()) };
+                let groups = match named("groups").or(plain.get(3).copied()) {
+                    Some(formula) => size(scope, formula, false)?,
+                    None => Whole::itself(1),
                 };
-                let groups = match (named("groups"), plain.next()) {
-                    (Some((_, formula)), _) => scope.value(formula)?,
-                    (None, value) => value.unwrap_or(Value::whole(1)),
-                };
-                let (inward, out) = (scope.as_size(inward)?, scope.as_size(out)?);
-                let groups = scope.as_size(groups)?;
+                let (inward, out) = (size(scope, inward, false)?, size(scope, out, false)?);
                 if inward.value % groups.value != 0 {
                     let what =
                         format!("{} groups cannot share {} channels equally", groups.value, inward.value);
@@ -448,7 +419,7 @@ impl Found {
                 }
                 let share = Whole::joined(Joint::Over, &inward, &groups, inward.value / groups.value);
                 let mut shape = vec![out.clone(), share];
-                match kernel {
+                match scope.value(kernel)? {
                     Value::List(sizes) => {
                         for size in sizes.iter() {
                             shape.push(scope.as_size(size.clone())?);
@@ -456,7 +427,9 @@ impl Found {
                     }
                     one => shape.push(scope.as_size(one)?),
                 }
-                self.tensor(spot, ".weight", shape, Holds::Other)?;
+                read.extend(scope.keys().iter().cloned());
+                self.tensor(spot, ".weight", shape, Holds::Other)
+                    .map_err(|faults| scope.blame_one_of(&read, faults))?;
                 if bias {
                     self.tensor(spot, ".bias", vec![out], Holds::Other)?;
                 }
@@ -464,11 +437,11 @@ impl Found {
             }
             "tensor" | "matrix" => {
                 let mut shape = Vec::new();
-                for value in plain {
-                    shape.push(size_or_nothing(scope, value)?);
+                for formula in plain {
+                    shape.push(size(scope, formula, true)?);
                 }
                 let kind = if name == "matrix" { Holds::Matrix } else { Holds::Other };
-                self.tensor(spot, "", shape, kind)
+                self.tensor(spot, "", shape, kind).map_err(|faults| scope.blame_one_of(&read, faults))
             }
             _ => {
                 Err(Fault::new(format!("there is no module {name}"), format!("at {}", spot.path), "").into())
@@ -484,12 +457,13 @@ impl Found {
         arguments: &[(Option<Rc<str>>, Formula)],
     ) -> Outcome<()> {
         let lacking = || Faults::from(Fault::new(format!("no config for {}", spot.path), "", ""));
+        let Some(((_, config), others)) = arguments.split_first() else { return Err(lacking()) };
+        let map = scope.map(config)?;
         let mut values = Vec::new();
-        for (_, formula) in arguments {
+        for (_, formula) in others {
             values.push(scope.value(formula)?);
         }
         let mut values = values.into_iter();
-        let map = values.next().and_then(as_map).ok_or_else(lacking)?;
         let Some(Value::Text(model_type)) = values.next() else { return Err(lacking()) };
         let kind = match values.next() {
             Some(Value::Text(kind)) => kind.to_string(),
@@ -679,11 +653,55 @@ impl Spot {
     }
 }
 
-/// A size of a tensor, which may be 0: some classes allocate a tensor of no numbers where there is nothing of its kind.
-fn size_or_nothing(scope: &Scope, value: Value) -> Outcome<Whole> {
-    match value {
-        Value::Whole(whole) if whole.value == 0 => Ok(whole),
-        other => scope.as_size(other),
+/// A number with its formula, where it has one: `num_hidden_layers = 12`.
+fn said(whole: &Whole) -> String {
+    let (formula, value) = (whole.formula(), whole.value.to_string());
+    if formula == value { value } else { format!("{formula} = {value}") }
+}
+
+/// What `$attention` says.
+type Annotations = std::collections::BTreeMap<String, Formula>;
+
+/// An entry of `$attention`, or the name that stands for it in the surroundings.
+fn looked(scope: &mut Scope, given: &Annotations, key: &str, name: &str) -> Outcome<Option<Value>> {
+    match given.get(key) {
+        Some(formula) => scope.value(formula).map(Some),
+        None if name.is_empty() => Ok(None),
+        None => scope.named(name),
+    }
+}
+
+/// h, g, d_k and d_v of an attention module. Each is looked at before the next is, so that a fault names its own key.
+fn widths(scope: &mut Scope, given: &Annotations) -> Outcome<(Whole, Whole, Whole, Whole)> {
+    let heads = width(scope, given, "heads", "h", None)?;
+    let kv_heads = width(scope, given, "kv_heads", "g", Some(&heads))?;
+    let (h, g) = (heads.value, kv_heads.value);
+    if h % g != 0 {
+        let what = format!("{h} query heads cannot share {g} key/value heads equally");
+        let why = "each key/value head serves equally many query heads, so num_kv_heads divides num_heads";
+        let near = u64::try_from(h).ok().zip(u64::try_from(g).ok());
+        let near = near.map_or_else(String::new, |(h, g)| crate::params::neighbours(h, g));
+        return Err(scope.blame(Fault::new(what, why, format!("num_kv_heads {near}"))));
+    }
+    let d_k = width(scope, given, "d_k", "d_k", None)?;
+    let d_v = width(scope, given, "d_v", "d_v", Some(&d_k))?;
+    Ok((heads, kv_heads, d_k, d_v))
+}
+
+fn width(
+    scope: &mut Scope,
+    given: &Annotations,
+    key: &str,
+    name: &str,
+    otherwise: Option<&Whole>,
+) -> Outcome<Whole> {
+    match (looked(scope, given, key, name)?, otherwise) {
+        (Some(value), _) => scope.as_size(value),
+        (None, Some(whole)) => Ok(whole.clone()),
+        (None, None) => {
+            Err(Fault::new(format!("attention has no {name}"), "it is a matter of the family's file", "")
+                .into())
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use serde_json::Value as Json;
+
 use super::config::{Config, Source};
 use super::family::Family;
 use super::formula::{Formula, Sign};
@@ -16,6 +18,9 @@ const MOST_ITEMS: i128 = 100_000;
 /// Deepest chain of names that stand for formulas.
 const MOST_DEPTH: usize = 60;
 
+/// Names that a formula has read: a key of the config among them is to blame where what it comes to cannot be.
+pub(super) type Keys = Rc<[Rc<str>]>;
+
 /// One family with one config: everything that formulas can name.
 #[derive(Debug)]
 pub(super) struct Scope {
@@ -24,7 +29,8 @@ pub(super) struct Scope {
     /// `base`, `causal-lm`.
     pub(super) kind: String,
     pub(super) class_name: String,
-    locals: Vec<(Rc<str>, Value)>,
+    /// Names that hold for a while, with the keys that their values came from.
+    locals: Vec<(Rc<str>, Value, Keys)>,
     memory: HashMap<Rc<str>, (Value, Vec<Rc<str>>)>,
     evaluating: Vec<Rc<str>>,
     /// Whether the formula being evaluated has used a local name, so that it may come out differently next time.
@@ -55,7 +61,17 @@ impl Scope {
 
     /// Makes a name known until [`Scope::forget`].
     pub(super) fn remember(&mut self, name: &str, value: Value) {
-        self.locals.push((name.into(), value));
+        self.remember_from(name, value, Rc::default());
+    }
+
+    /// The same of a value that came from keys of the config.
+    pub(super) fn remember_from(&mut self, name: &str, value: Value, keys: Keys) {
+        self.locals.push((name.into(), value, keys));
+    }
+
+    /// What the last formula has read.
+    pub(super) fn keys(&self) -> Keys {
+        self.read.as_slice().into()
     }
 
     pub(super) fn locals(&self) -> usize {
@@ -89,12 +105,32 @@ impl Scope {
         match value {
             Value::Whole(whole) => Ok(whole),
             Value::Bool(value) => Ok(Whole::itself(value.into())),
-            other => Err(Fault::new(
-                format!("{other} stands where a whole number is needed"),
-                "sizes are counted",
-                "",
-            )
-            .into()),
+            other => Err(self.no_whole_number(&other)),
+        }
+    }
+
+    /// The fault of a value that is no whole number: of the key that has it, where one of those that were read does.
+    fn no_whole_number(&self, value: &Value) -> Faults {
+        let has_it = |stated: &Json| match (stated, value) {
+            (Json::Null, Value::Null)
+            | (Json::Array(_), Value::List(_))
+            | (Json::Object(_), Value::Map(_)) => true,
+            (Json::Bool(stated), Value::Bool(value)) => stated == value,
+            (Json::String(stated), Value::Text(value)) => **stated == **value,
+            (Json::Number(stated), Value::Fraction(value)) => stated.as_f64() == Some(*value),
+            _ => false,
+        };
+        let found = self
+            .read
+            .iter()
+            .rev()
+            .find_map(|key| Some((key, self.config.stated(key).filter(|v| has_it(v))?)));
+        match found.and_then(|(key, stated)| Some((self.config.bare_name(key)?, stated))) {
+            Some((name, stated)) => self.config.no_whole_number(name, stated).into(),
+            None => {
+                let what = format!("{value} stands where a whole number is needed");
+                Fault::new(what, "sizes are counted", "give a whole number of at least 1").into()
+            }
         }
     }
 
@@ -102,7 +138,13 @@ impl Scope {
     pub(super) fn as_size(&self, value: Value) -> Outcome<Whole> {
         let whole = self.as_whole(value).map_err(|faults| self.blamed(faults))?;
         if whole.value < 1 {
-            let what = format!("{} would be {}", whole.formula(), whole.value);
+            let stated = |key: &&Rc<str>| {
+                self.config.stated(key).and_then(Json::as_i64) == i64::try_from(whole.value).ok()
+            };
+            let what = match self.read.iter().rev().find(stated).and_then(|key| self.config.bare_name(key)) {
+                Some(key) => format!("{key} is {}", whole.value),
+                None => format!("{} would be {}", whole.formula(), whole.value),
+            };
             return Err(self.blamed(Fault::new(what, "it is the size of a tensor", "give at least 1").into()));
         }
         Ok(whole)
@@ -116,13 +158,7 @@ impl Scope {
 
     /// Adds to faults without a place the key of the config that led to them.
     fn blamed(&self, Faults(faults): Faults) -> Faults {
-        let suspicious = |key: &&Rc<str>| {
-            self.config.stated(key).is_some_and(|value| match value {
-                serde_json::Value::Null | serde_json::Value::Bool(_) => false,
-                serde_json::Value::Number(number) => number.as_u64().is_none_or(|n| n == 0 || n > 1 << 32),
-                _ => true,
-            })
-        };
+        let suspicious = |key: &&Rc<str>| self.config.stated(key).is_some_and(is_suspicious);
         let stated = |key: &&Rc<str>| self.config.states(key);
         let key = self.read.iter().find(suspicious).or_else(|| self.read.iter().rev().find(stated));
         let Some(path) = key.and_then(|key| self.config.stated_name(key)) else { return Faults(faults) };
@@ -142,9 +178,29 @@ impl Scope {
         self.facts.iter().map(|(key, ..)| key.split('.').next().unwrap_or(key))
     }
 
-    /// A fault of the size that was last evaluated.
+    /// A config inside the config; an empty one where it is null.
+    pub(super) fn map(&mut self, formula: &Formula) -> Outcome<Map> {
+        let value = self.value(formula)?;
+        as_map(&value).map_err(|faults| self.blamed(faults))
+    }
+
+    /// A fault of what was last evaluated.
     pub(super) fn blame(&self, fault: Fault) -> Faults {
         self.blamed(fault.into())
+    }
+
+    /// The same of what several formulas have read.
+    pub(super) fn blame_one_of(&mut self, read: &[Rc<str>], faults: Faults) -> Faults {
+        self.read = read.to_vec();
+        self.blamed(faults)
+    }
+
+    /// A size of a tensor: at least 1, or 0 where the class may allocate a tensor of no numbers.
+    pub(super) fn size(&mut self, formula: &Formula, may_be_nothing: bool) -> Outcome<Whole> {
+        match self.value(formula)? {
+            Value::Whole(whole) if may_be_nothing && whole.value == 0 => Ok(whole),
+            other => self.as_size(other),
+        }
     }
 
     fn eval(&mut self, formula: &Formula) -> Outcome<Value> {
@@ -215,7 +271,7 @@ impl Scope {
     fn is_known(&self, name: &str) -> Outcome<bool> {
         let stands_for =
             self.family.names.contains_key(name) && !self.evaluating.iter().any(|one| &**one == name);
-        let local = self.locals.iter().any(|(local, _)| &**local == name);
+        let local = self.locals.iter().any(|(local, ..)| &**local == name);
         Ok(local
             || stands_for
             || matches!(name, "class" | "class_name" | "model_type" | "config")
@@ -223,12 +279,13 @@ impl Scope {
     }
 
     fn name(&mut self, name: &Rc<str>) -> Outcome<Value> {
-        if let Some((_, value)) = self.locals.iter().rev().find(|(local, _)| local == name) {
+        if let Some((_, value, keys)) = self.locals.iter().rev().find(|(local, ..)| local == name) {
             self.uses_locals = true;
+            self.read.extend(keys.iter().cloned());
             return Ok(value.clone());
         }
         if let Some((value, names)) = self.memory.get(name)
-            && !names.iter().any(|name| self.locals.iter().any(|(local, _)| local == name))
+            && !names.iter().any(|name| self.locals.iter().any(|(local, ..)| local == name))
         {
             self.read.extend(names.iter().cloned());
             return Ok(value.clone());
@@ -293,7 +350,7 @@ impl Scope {
         let (locals, outer) = (self.locals.len(), self.uses_locals);
         let mut all = Vec::new();
         for item in items.iter() {
-            self.locals.push((name.clone(), item.clone()));
+            self.locals.push((name.clone(), item.clone(), Rc::default()));
             let wanted =
                 condition.map_or(Ok(true), |condition| Ok::<_, Faults>(self.eval(condition)?.is_true()));
             let value = wanted.and_then(|wanted| if wanted { self.eval(body).map(Some) } else { Ok(None) });
@@ -397,10 +454,26 @@ impl Scope {
 
     /// The scope of a config inside this one. Its type is the one it states, unless it states none or repeats ours.
     pub(super) fn inner(&self, map: Map, model_type: &str, kind: &str) -> Outcome<Self> {
-        let stated = map.given.get("model_type").and_then(serde_json::Value::as_str);
-        let model_type =
-            stated.filter(|stated| *stated != self.config.model_type).unwrap_or(model_type).to_owned();
-        let family = Family::of_type(&model_type).unwrap_or_else(|| Err(super::unknown_type(&model_type)))?;
+        let stated = map.given.get("model_type");
+        let at_type =
+            |fault: Fault| fault.at(Place { path: format!("{}.model_type", map.path), ..Place::default() });
+        if let Some(other) = stated.filter(|stated| !stated.is_string() && !stated.is_null()) {
+            let fault = Fault::new(
+                format!("model_type is {other}, but it is a text"),
+                "it names the architecture",
+                model_type,
+            );
+            return Err(at_type(fault).into());
+        }
+        let stated = stated.and_then(Json::as_str).filter(|stated| *stated != self.config.model_type);
+        let model_type = stated.unwrap_or(model_type).to_owned();
+        let family = Family::of_type(&model_type).unwrap_or_else(|| {
+            let Faults(faults) = super::unknown_type(&model_type);
+            let near =
+                super::config::nearest_type(&model_type, Family::known_types()).unwrap_or("a known type");
+            let here = |fault: Fault| at_type(Fault { remedy: near.to_owned(), place: None, ..fault });
+            Err(Faults(faults.into_iter().map(here).collect()))
+        })?;
         let names = family.class_names(kind, &model_type);
         let config = Config::new(Map { defaults: Default::default(), ..map }, &model_type, &family.defaults);
         Ok(Self::new(config, family, kind, names.first().map_or("", String::as_str)))
@@ -445,7 +518,7 @@ impl Scope {
         };
         match value {
             Some(value) if value.abs() <= LARGEST => Ok(Whole::joined(joint, left, right, value)),
-            _ => Err(too_large(&format!("{} {joint:?} {}", left.formula(), right.formula()))),
+            _ => Err(too_large(&format!("{}{}{}", left.formula(), joint.text(), right.formula()))),
         }
     }
 
@@ -453,7 +526,8 @@ impl Scope {
         let wrong = || Faults::from(Fault::new(format!("{name} is not given what it needs"), "", ""));
         let list = |value: Option<&Value>| match value {
             Some(Value::List(items)) => Ok(items.clone()),
-            _ => Err(wrong()),
+            Some(other) => Err(misplaced(other, "a list", "[…], as the type's own configs have it")),
+            None => Err(wrong()),
         };
         let whole = |at: usize| self.as_whole(values.get(at).cloned().ok_or_else(wrong)?);
         Ok(match name {
@@ -538,6 +612,7 @@ impl Scope {
                     _ => text.contains(&**part),
                 }),
                 (Some(Value::Null), _) => Value::Bool(false),
+                (Some(other), _) => return Err(misplaced(other, "a text", "a word in quotation marks")),
                 _ => return Err(wrong()),
             },
             "at" => match (values.first(), values.get(1)) {
@@ -552,7 +627,7 @@ impl Scope {
                 (Some(map @ Value::Map(_)), Some(Value::Text(key))) => self.member(map, key)?,
                 _ => return Err(wrong()),
             },
-            "part" => match (values.first().cloned().and_then(as_map), values.get(1), values.get(2)) {
+            "part" => match (values.first().map(as_map).transpose()?, values.get(1), values.get(2)) {
                 (Some(map), Some(Value::Text(model_type)), Some(Value::Text(name))) => {
                     let mut inner = self.inner(map, model_type, "base")?;
                     inner.named(name)?.unwrap_or(Value::Null)
@@ -573,13 +648,28 @@ impl Scope {
     }
 }
 
-/// The value as a map, for a config inside the config; nothing where it is null.
-pub(super) fn as_map(value: Value) -> Option<Map> {
+/// Whether a value is hardly ever meant: a number that is no count, or a list that holds one.
+fn is_suspicious(value: &Json) -> bool {
     match value {
-        Value::Map(map) => Some((*map).clone()),
-        Value::Null => Some(Map::default()),
-        _ => None,
+        Json::Number(number) => number.as_u64().is_none_or(|count| count == 0 || count > 1 << 32),
+        Json::Array(items) => items.iter().any(is_suspicious),
+        _ => false,
     }
+}
+
+/// The value as a map, for a config inside the config; an empty one where it is null.
+pub(super) fn as_map(value: &Value) -> Outcome<Map> {
+    match value {
+        Value::Map(map) => Ok((**map).clone()),
+        Value::Null => Ok(Map::default()),
+        other => {
+            Err(misplaced(other, "a config inside the config", "{…}, or leave it out for the type's default"))
+        }
+    }
+}
+
+fn misplaced(value: &Value, needed: &str, remedy: &str) -> Faults {
+    Fault::new(format!("{value} stands where {needed} is needed"), "its parts are counted", remedy).into()
 }
 
 fn fractions(sign: Sign, a: f64, b: f64) -> f64 {

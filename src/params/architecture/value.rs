@@ -60,7 +60,7 @@ pub(super) enum Joint {
 }
 
 impl Joint {
-    fn text(self) -> &'static str {
+    pub(super) fn text(self) -> &'static str {
         match self {
             Self::Plus => " + ",
             Self::Minus => " − ",
