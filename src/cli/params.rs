@@ -267,7 +267,12 @@ fn request(args: &ParamsArgs) -> Outcome<Request> {
     if !faults.is_empty() {
         return Err(Faults(faults));
     }
-    Ok(Request { settings, dtype: args.dtype.as_deref().map_or(Dtype::Fp16, dtype), kv_dtype: dtype(&args.kv_dtype), sweep })
+    Ok(Request {
+        settings,
+        dtype: args.dtype.as_deref().map_or(Dtype::Fp16, dtype),
+        kv_dtype: dtype(&args.kv_dtype),
+        sweep,
+    })
 }
 
 fn dtypes() -> PossibleValuesParser {

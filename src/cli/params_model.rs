@@ -14,8 +14,9 @@ use crate::params::architecture::work::Run;
 use crate::params::architecture::{self, Asked, Model, change, presets};
 use crate::params::presets as layers;
 use crate::params::sweep::SweepOver;
-use crate::params::{Dtype, Key};
+use crate::params::weights::compare::Compared;
 use crate::params::weights::{self, WeightFile, compare};
+use crate::params::{Dtype, Key};
 use crate::views::model::{self, Shown};
 use crate::views::page::Layout;
 use crate::views::{model_csv, model_json, part, weights as weights_view};
@@ -41,18 +42,28 @@ pub(super) fn subject(args: &ParamsArgs) -> Outcome<Option<Subject>> {
     if named == "-" {
         return Ok(Some(Subject::Config(Document::from_stdin()?, PathBuf::from("standard input"), None)));
     }
-    let repository = named.split_once('/').filter(|(owner, name)| !owner.is_empty() && !name.contains('/') && !owner.starts_with('.'));
+    let repository = named
+        .split_once('/')
+        .filter(|(owner, name)| !owner.is_empty() && !name.contains('/') && !owner.starts_with('.'));
     if let Some((_, name)) = repository
         && !path.exists()
-        && path.extension().is_none_or(|extension| extension != "json" && extension != "gguf" && extension != "safetensors")
+        && path
+            .extension()
+            .is_none_or(|extension| extension != "json" && extension != "gguf" && extension != "safetensors")
     {
         let remedy = match presets::search(name.split('-').next().unwrap_or(name)).first() {
-            Some(near) if presets::find(name).is_none() => format!("a folder with its config.json; or by name: mha params --list, such as {}", near.name),
+            Some(near) if presets::find(name).is_none() => {
+                format!("a folder with its config.json; or by name: mha params --list, such as {}", near.name)
+            }
             Some(_) => format!("mha params {name}, or a folder with its config.json"),
             None => "a folder with its config.json".to_owned(),
         };
         let why = "nothing is fetched: mha works offline";
-        let fault = Fault::new(format!("there is no folder {named}, and no model is looked up on a hub"), why, remedy);
+        let fault = Fault::new(
+            format!("there is no folder {named}, and no model is looked up on a hub"),
+            why,
+            remedy,
+        );
         return Err(fault.in_source("MODEL").into());
     }
     if !looks_like_a_path {
@@ -124,10 +135,12 @@ pub(super) fn run(args: &ParamsArgs, subject: Subject) -> Outcome<Ending> {
         }
         Subject::Weights(file, path) => return stored(args, &file, &path),
     };
+    let unchanged = config.clone();
     let (config, changes) = with_flags(args, config, &asked)?;
+    // a flag is to blame only where the config makes a model without it
     let built = architecture::build(&config, &asked).map_err(|faults| match changed_by(args) {
-        Some(flag) => unplaced(faults).in_source(flag),
-        None => faults,
+        Some(flag) if architecture::build(&unchanged, &asked).is_ok() => unplaced(faults).in_source(flag),
+        _ => faults,
     });
     let model = match &document {
         Some(document) => built.map_err(|faults| placed(faults, document))?,
@@ -150,10 +163,12 @@ pub(super) fn run(args: &ParamsArgs, subject: Subject) -> Outcome<Ending> {
     let weights = match &file {
         Some(Ok(file)) if changes.is_empty() => {
             let compared = file.packed.is_none() && !file.is_gguf();
-            let differences = if compared { compare::differences(&model, file) } else { Vec::new() };
+            let differences = if compared { compare::differences(&model, file) } else { Compared::default() };
             weights_view::beside(file, model.parameters()?, &differences)
         }
-        Some(Ok(_)) => vec!["The weights beside the config are not compared: flags have changed its sizes.".to_owned()],
+        Some(Ok(_)) => {
+            vec!["The weights beside the config are not compared: flags have changed its sizes.".to_owned()]
+        }
         Some(Err(why)) => vec![format!("The weights beside the config were not read: {why}.")],
         None => Vec::new(),
     };
@@ -341,7 +356,10 @@ fn settings(args: &ParamsArgs, model: &Model) -> Outcome<(Run, bool)> {
         batch: number(Key::Batch)?.unwrap_or(1),
         dtype: args.dtype.as_deref().map(dtype).or(stated).unwrap_or(Dtype::Fp16),
         kv_dtype: dtype(&args.kv_dtype),
-        devices: devices.map(|text| whole_number(text, "--tensor-parallel", 1 << 20)).transpose()?.unwrap_or(1),
+        devices: devices
+            .map(|text| whole_number(text, "--tensor-parallel", 1 << 20))
+            .transpose()?
+            .unwrap_or(1),
         memory: args.whole.memory.as_deref().map(bytes).transpose()?,
     };
     Ok((run, args.dtype.is_none() && stated.is_some()))

@@ -68,7 +68,8 @@ impl Grid {
         let widths: Vec<usize> = (0..heads.len())
             .map(|c| {
                 let at = |r: usize| self.cells.get(r).and_then(|row| row.get(c));
-                let line = |text: &str| if page.ascii { bare_width(&page.letters(text)) } else { bare_width(text) };
+                let line =
+                    |text: &str| if page.ascii { bare_width(&page.letters(text)) } else { bare_width(text) };
                 let cell = |r: usize| at(r).map_or(0, |text| text.split('\n').map(line).max().unwrap_or(0));
                 rows.kept().map(cell).chain([width(&heads[c])]).max().unwrap_or(1)
             })
@@ -121,8 +122,10 @@ impl Grid {
 
     /// Columns that names may take beside the widest number.
     fn room_of_names(&self, page: &Page) -> usize {
-        let cells =
-            self.cells.iter().flat_map(|row| row.iter().zip(self.align.iter().chain(std::iter::repeat(&Side::Right))));
+        let cells = self
+            .cells
+            .iter()
+            .flat_map(|row| row.iter().zip(self.align.iter().chain(std::iter::repeat(&Side::Right))));
         let numbers = cells.filter(|(_, side)| **side == Side::Right).map(|(cell, _)| bare_width(cell)).max();
         page.width.saturating_sub(numbers.unwrap_or(0) + 7).clamp(8, (page.width / 2).max(8))
     }

@@ -140,7 +140,12 @@ fn glance(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
     } else if model.decodes() {
         row("KV cache a token", "grows by a law of its own that is not modelled".into());
     } else {
-        row("KV cache", "none: it reads its input at once".into());
+        let why = if model.attention.is_empty() {
+            "its state has a constant size"
+        } else {
+            "it reads its input at once"
+        };
+        row("KV cache", format!("none: {why}"));
     }
     let bytes = shown.run.dtype.bytes(total)?;
     let of_config = if shown.dtype_of_config { ", as the config says" } else { "" };

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::model::Shown;
 
-use crate::fault::Outcome;
+use crate::fault::{Fault, Outcome};
 use crate::params::architecture::cache::{self, Kind, Row};
 use crate::params::architecture::figures::Named;
 use crate::params::architecture::flops::Lengths;
@@ -72,6 +72,8 @@ fn whole(shown: &Shown) -> Outcome<Value> {
         "class": model.class,
         "class_kind": model.kind,
         "scope": "whole model",
+        "batch": run.batch,
+        "d_model": model.d_model,
         "total_parameters": model.parameters()?,
         "active_parameters": model.active_parameters()?,
         "frozen_parameters": model.sum(|tensor| tensor.frozen)?,
@@ -84,13 +86,13 @@ fn whole(shown: &Shown) -> Outcome<Value> {
         "flops": {
             "seq_len": lengths.target,
             "source_len": lengths.source,
-            "attention_linear": products.attention_linear.saturating_mul(2),
-            "attention_matmul": products.attention_scores.saturating_mul(2),
-            "whole_model_matmul": products.all()?.saturating_mul(2),
-            "head": products.head.saturating_mul(2),
+            "attention_linear": twice(products.attention_linear)?,
+            "attention_matmul": twice(products.attention_scores)?,
+            "whole_model_matmul": twice(products.all()?)?,
+            "head": twice(products.head)?,
             "exponentials": products.exponentials,
-            "attention_matmul_causal": causal.attention_scores.saturating_mul(2),
-            "whole_model_matmul_causal": causal.all()?.saturating_mul(2),
+            "attention_matmul_causal": twice(causal.attention_scores)?,
+            "whole_model_matmul_causal": twice(causal.all()?)?,
             "exponentials_causal": causal.exponentials,
         },
         "weights": {"dtype": run.dtype.name(), "bytes": run.dtype.bytes(model.parameters()?)?, "files": shown.weights},
@@ -98,7 +100,7 @@ fn whole(shown: &Shown) -> Outcome<Value> {
         "memory": fits(shown)?,
         "tensor_parallel": shown.share.as_ref().map(|share| json!({
             "devices": share.devices, "parameters_each": share.parameters, "replicated_parameters": share.replicated,
-            "kv_cache_numbers_per_token_each": share.cache_numbers, "hindrances": share.hindrances,
+            "kv_cache_bytes_per_token_each": run.kv_dtype.bytes(share.cache_numbers).ok(), "hindrances": share.hindrances,
             "replicated": share.remarks, "possible_devices": model.possible_devices(),
         })),
         "sharing": shown.sharing.iter().map(|row| json!({
@@ -128,7 +130,7 @@ fn decoding(model: &Model, run: &Run) -> Outcome<Value> {
     }
     let step = model.decoding(run)?;
     Ok(json!({
-        "flops": step.products.all()?.saturating_mul(2),
+        "flops": twice(step.products.all()?)?,
         "weight_bytes": step.weight_bytes,
         "cache_bytes": step.cache_bytes,
         "flops_per_byte": step.intensity(),
@@ -142,8 +144,9 @@ fn fits(shown: &Shown) -> Outcome<Value> {
         "devices": shown.run.devices,
         "weight_bytes": room.weights,
         "left_bytes": room.left,
-        "longest_context": room.longest,
-        "largest_batch": room.most,
+        "longest_context": room.longest.filter(|n| *n < u64::MAX),
+        "longest_context_is_unbounded": room.longest == Some(u64::MAX),
+        "largest_batch": room.most.filter(|n| *n < u64::MAX),
     }))
 }
 
@@ -181,7 +184,7 @@ fn cached(model: &Model, run: &Run) -> Outcome<Value> {
     let dtype = run.kv_dtype;
     let Some(plan) = model.cache() else { return Ok(Value::Null) };
     let own = cache::numbers(&plan.own, 1)?;
-    let sequence = cache::numbers(&plan.own, run.seq_len)?.saturating_mul(run.batch);
+    let sequence = cache::numbers(&plan.own, run.seq_len)?.checked_mul(run.batch).ok_or_else(too_large)?;
     let rows: Vec<Value> = plan.own.iter().map(row).collect();
     Ok(json!({
         "dtype": dtype.name(),
@@ -211,4 +214,12 @@ fn row(row: &Row) -> Value {
         "kind": row.kind.name(), "k": [row.k.0, row.k.1], "v": [row.v.0, row.v.1], "window": window,
         "count": row.layers.len(), "layers": layers,
     })
+}
+
+fn twice(count: u64) -> Outcome<u64> {
+    count.checked_mul(2).ok_or_else(|| too_large().into())
+}
+
+fn too_large() -> Fault {
+    Fault::new("too large to count", "counts are kept in 64 bits", "a shorter --seq-len, or fewer sequences")
 }

@@ -60,11 +60,14 @@ pub(super) fn attention(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
         return Ok(());
     }
     all.push(Part::Title("Attention, matrix by matrix".into()));
+    let index = by_attention(model);
     let mut known: Vec<(String, Vec<(String, Vec<u64>)>)> = Vec::new();
     for stack in &model.stacks {
         for run in model.runs(stack)? {
-            for attention in model.layer_attention(run.layer) {
-                let tensors = tensors_of(model, attention);
+            for (at, attention) in
+                model.attention.iter().enumerate().filter(|(_, one)| one.layer == Some(run.layer))
+            {
+                let tensors = &index[at];
                 let shapes: Vec<_> = tensors
                     .iter()
                     .map(|tensor| {
@@ -77,27 +80,42 @@ pub(super) fn attention(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
                     continue;
                 }
                 known.push(key);
-                one_kind(shown, stack, attention, &tensors, all)?;
+                let before =
+                    known.iter().rev().skip(1).any(|(_, shapes)| *shapes == known[known.len() - 1].1);
+                one_kind(shown, stack, at, &index, before, all)?;
             }
         }
     }
     Ok(())
 }
 
-fn tensors_of<'m>(model: &'m Model, attention: &Attention) -> Vec<&'m Tensor> {
-    let at = model.attention.iter().position(|one| one.path == attention.path);
-    model.tensors.iter().filter(|tensor| tensor.attention.is_some() && tensor.attention == at).collect()
+/// The tensors of every attention module.
+fn by_attention(model: &Model) -> Vec<Vec<&Tensor>> {
+    let mut index = vec![Vec::new(); model.attention.len()];
+    for tensor in &model.tensors {
+        if let Some(own) = tensor.attention.and_then(|at| index.get_mut(at)) {
+            own.push(tensor);
+        }
+    }
+    index
 }
 
+/// One kind of attention: where it is, and its tensors unless they are those of a kind before.
 fn one_kind(
     shown: &Shown,
     stack: &Stack,
-    attention: &Attention,
-    tensors: &[&Tensor],
+    at: usize,
+    index: &[Vec<&Tensor>],
+    same_as_before: bool,
     all: &mut Vec<Part>,
 ) -> Outcome<()> {
-    let layers = model_layers_like(shown.model, attention, tensors);
-    all.push(Part::Caption(format!("{}: {}", spelled(stack, &layers), kind_of(attention))));
+    let (attention, tensors) = (&shown.model.attention[at], &index[at]);
+    let layers = layers_like(shown.model, at, index);
+    let same = if same_as_before { ": the same matrices as above" } else { "" };
+    all.push(Part::Caption(format!("{}: {}{same}", spelled(stack, &layers), kind_of(attention))));
+    if same_as_before {
+        return Ok(());
+    }
     let columns = [("shape", Left), ("formula", Left), ("parameters", Right), ("a head", Right)];
     let mut table = Table::new("tensor", &columns);
     let mut norms = false;
@@ -109,7 +127,10 @@ fn one_kind(
         norms |= is_norm;
         let share = a_head(tensor, attention).unwrap_or_default();
         let parameters = if tensor.same_as.is_some() { "shared".into() } else { count(tensor.count) };
-        table.row(format!("{name}{}", if is_norm { " *" } else { "" }), vec![shape, formula, parameters, share]);
+        table.row(
+            format!("{name}{}", if is_norm { " *" } else { "" }),
+            vec![shape, formula, parameters, share],
+        );
     }
     let own = tensors.iter().filter(|tensor| tensor.group == Group::Attention);
     let each = sum(own.map(|tensor| tensor.count), "a layer's attention")?;
@@ -117,7 +138,10 @@ fn one_kind(
     if layers.len() > 1 {
         let formula = format!("layers × one\n= {} × {each}", layers.len());
         let together = each.saturating_mul(layers.len() as u64);
-        table.row(format!("{} layers", layers.len()), vec![String::new(), formula, count(together), String::new()]);
+        table.row(
+            format!("{} layers", layers.len()),
+            vec![String::new(), formula, count(together), String::new()],
+        );
     }
     all.push(Part::Table(table));
     if norms {
@@ -150,23 +174,23 @@ fn a_head(tensor: &Tensor, attention: &Attention) -> Option<String> {
 }
 
 /// The layers of a stack, from 1, that have the same attention.
-fn model_layers_like(model: &Model, attention: &Attention, tensors: &[&Tensor]) -> Vec<usize> {
-    let counts: Vec<u64> = tensors.iter().map(|tensor| tensor.count).collect();
+fn layers_like(model: &Model, at: usize, index: &[Vec<&Tensor>]) -> Vec<usize> {
+    let attention = &model.attention[at];
+    let counts: Vec<u64> = index[at].iter().map(|tensor| tensor.count).collect();
     let kind = kind_of(attention);
-    let like = |other: &&Attention| {
-        other.pattern == attention.pattern
-            && kind_of(other) == kind
-            && tensors_of(model, other).iter().map(|tensor| tensor.count).eq(counts.iter().copied())
+    let like = |other: &(usize, &Attention)| {
+        other.1.pattern == attention.pattern
+            && index[other.0].iter().map(|tensor| tensor.count).eq(counts.iter().copied())
+            && kind_of(other.1) == kind
     };
-    let first = attention.layer.and_then(|layer| {
-        model
-            .stacks
-            .iter()
-            .find(|stack| (stack.first..stack.first + stack.layers).contains(&layer))
-            .map(|stack| stack.first)
-    });
-    let from = first.unwrap_or(1);
-    model.attention.iter().filter(like).filter_map(|other| Some(other.layer? + 1 - from)).collect()
+    let first = attention.layer.and_then(|layer| model.stack_of(layer)).map_or(1, |stack| stack.first);
+    model
+        .attention
+        .iter()
+        .enumerate()
+        .filter(like)
+        .filter_map(|(_, other)| Some(other.layer? + 1 - first))
+        .collect()
 }
 
 /// `layers 1–32`, `encoder.block, layer 1`, `layers 1–5, 7–11, …`.
@@ -194,14 +218,15 @@ fn spelled(stack: &Stack, layers: &[usize]) -> String {
 /// All layers, as runs of equal ones.
 pub(super) fn layers(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
     let model = shown.model;
+    let index = by_layer(model);
     all.push(Part::Title("Layers, as runs of equal ones".into()));
     for stack in &model.stacks {
         let runs = model.runs(stack)?;
         let used: Vec<Group> = Group::ALL
             .into_iter()
-            .filter(|group| runs.iter().any(|run| of_group(model, run, *group) > 0))
+            .filter(|group| runs.iter().any(|run| of_group(&index, run, *group) > 0))
             .collect();
-        let kinds: Vec<String> = runs.iter().map(|run| short_kind(model, run)).collect();
+        let kinds: Vec<String> = runs.iter().map(|run| short_kind(model, &index, run)).collect();
         let mixed = kinds.windows(2).any(|pair| pair[0] != pair[1]);
         let mut columns = if mixed { vec![("kind", Left)] } else { Vec::new() };
         columns.push(("each", Right));
@@ -214,18 +239,18 @@ pub(super) fn layers(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
                 if run.count() == 1 { run.from.to_string() } else { format!("{}–{}", run.from, run.to) };
             let mut cells = if mixed { vec![kind] } else { Vec::new() };
             cells.push(count(run.parameters_each));
-            cells.extend(used.iter().map(|group| count(of_group(model, run, *group))));
+            cells.extend(used.iter().map(|group| count(of_group(&index, run, *group))));
             cells.push(count(run.parameters_each.saturating_mul(run.count() as u64)));
             table.row(name, cells);
         }
         all.push(Part::Table(table));
-        inside(shown, stack, &runs, all);
+        inside(shown, stack, &runs, &index, all);
     }
     Ok(())
 }
 
 /// What tells one run of layers from another: `window 512`, `GQA 8/2`, `mixer`, `experts`.
-fn short_kind(model: &Model, run: &Run) -> String {
+fn short_kind(model: &Model, index: &[Vec<&Tensor>], run: &Run) -> String {
     let mut words = Vec::new();
     match model.layer_attention(run.layer).find(|attention| !attention.cross) {
         Some(attention) => {
@@ -236,28 +261,40 @@ fn short_kind(model: &Model, run: &Run) -> String {
         None => words.push("no attention".to_owned()),
     }
     for (group, word) in [(Group::Mixer, "mixer"), (Group::Experts, "experts")] {
-        if model.layer(run.layer).any(|tensor| tensor.group == group) {
+        if index[run.layer].iter().any(|tensor| tensor.group == group) {
             words.push(word.to_owned());
         }
     }
     words.join(", ")
 }
 
-fn of_group(model: &Model, run: &Run, group: Group) -> u64 {
-    model.layer(run.layer).filter(|tensor| tensor.group == group).map(|tensor| tensor.count).sum()
+/// The tensors of every layer.
+fn by_layer(model: &Model) -> Vec<Vec<&Tensor>> {
+    let mut index = vec![Vec::new(); model.num_layers() + 1];
+    for tensor in &model.tensors {
+        if let Some(own) = tensor.layer.and_then(|layer| index.get_mut(layer)) {
+            own.push(tensor);
+        }
+    }
+    index
+}
+
+fn of_group(index: &[Vec<&Tensor>], run: &Run, group: Group) -> u64 {
+    let own = index[run.layer].iter().filter(|tensor| tensor.group == group);
+    own.fold(0, |sum: u64, tensor| sum.saturating_add(tensor.count))
 }
 
 /// What stands beside attention in a layer, for every different layer.
-fn inside(shown: &Shown, stack: &Stack, runs: &[Run], all: &mut Vec<Part>) {
+fn inside(shown: &Shown, stack: &Stack, runs: &[Run], index: &[Vec<&Tensor>], all: &mut Vec<Part>) {
     const SHOWN: usize = 4;
     let model = shown.model;
     let mut known: Vec<Vec<(String, u64)>> = Vec::new();
     for run in runs {
         let beside: Vec<&Tensor> =
-            model.layer(run.layer).filter(|tensor| tensor.group != Group::Attention).collect();
+            index[run.layer].iter().copied().filter(|tensor| tensor.group != Group::Attention).collect();
         let key: Vec<(String, u64)> =
             beside.iter().map(|tensor| (model.name_in_layer(tensor).to_owned(), tensor.count)).collect();
-        if known.contains(&key) || known.len() >= SHOWN {
+        if known.len() >= SHOWN || known.contains(&key) {
             continue;
         }
         known.push(key);
@@ -310,7 +347,8 @@ pub(super) fn sharing(shown: &Shown, all: &mut Vec<Part>) {
     }
     all.push(Part::Title("More heads, fewer heads, shared heads".into()));
     let same = if g == h {
-        "the same projections and as many parameters in them: heads divide a width, they do not add to it".to_owned()
+        "the same projections and as many parameters in them: heads divide a width, they do not add to it"
+            .to_owned()
     } else {
         format!("as many parameters in W_Q and W_O; its keys and values would be {} times as wide", h / g)
     };

@@ -4,14 +4,14 @@ use super::grid::Side::{Left, Right};
 use super::model::{Shown, count, dtypes, has_latent, share_of};
 use super::part::{Part, Table};
 use crate::fault::Outcome;
-use crate::params::{Figure, Key};
 use crate::params::architecture::cache::{Kind, Row};
 use crate::params::architecture::flops::Products;
 use crate::params::architecture::parallel::Share;
 use crate::params::architecture::variants::Swept;
-use crate::params::architecture::Group;
 use crate::params::architecture::work::{Room, Run};
+use crate::params::architecture::{Group, Model};
 use crate::params::sweep::SweepOver;
+use crate::params::{Figure, Key};
 
 /// Lengths at which growth is shown.
 const LENGTHS: [u64; 5] = [128, 1_024, 8_192, 32_768, 131_072];
@@ -45,13 +45,22 @@ pub(super) fn memory(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
     cached(shown, all)
 }
 
+/// Why nothing is cached.
+fn no_cache(model: &Model) -> &'static str {
+    if model.attention.is_empty() {
+        "No KV cache: its layers keep a state of a constant size instead, which is not counted."
+    } else {
+        "No KV cache: this class reads all positions at once and writes none."
+    }
+}
+
 fn cached(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
     let (model, run) = (shown.model, &shown.run);
     let Some(plan) = model.cache() else {
         all.push(Part::Caption(if model.decodes() {
             "Its KV cache is compressed and grows by a law of its own, which is not modelled here.".into()
         } else {
-            "No KV cache: this class reads all positions at once and writes none.".into()
+            no_cache(model).to_owned()
         }));
         return Ok(());
     };
@@ -92,10 +101,7 @@ fn cached(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
         if let Some(named) = figures.iter().find(|named| named.id == id) {
             let figure = &named.figure;
             let bytes = figure.value;
-            table.row(
-                name,
-                vec![two_lines(figure), count(bytes), shown.size(bytes)],
-            );
+            table.row(name, vec![two_lines(figure), count(bytes), shown.size(bytes)]);
         }
     }
     all.push(Part::Table(table));
@@ -114,7 +120,8 @@ fn cached(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
         all.push(Part::Say(format!("The config goes to {} tokens only.", count(context))));
     }
     if has_latent(model) {
-        let value = |id: &str| figures.iter().find(|named| named.id == id).map_or(0, |named| named.figure.value);
+        let value =
+            |id: &str| figures.iter().find(|named| named.id == id).map_or(0, |named| named.figure.value);
         let (latent, expanded) = (value("kv-cache-per-token"), value("kv-cache-expanded-per-token"));
         all.push(Part::Say(format!(
             "Latent: one vector for all heads, from which each makes its keys and values again (DeepSeek-AI 2024): {:.1} times \
@@ -161,7 +168,8 @@ fn fits(shown: &Shown, room: &Room, all: &mut Vec<Part>) {
             Some(u64::MAX) | None => "any".into(),
             Some(batch) => count(batch),
         };
-        table.row(format!("most sequences of {} tokens", count(run.seq_len)), vec![batch, "sequences".into()]);
+        table
+            .row(format!("most sequences of {} tokens", count(run.seq_len)), vec![batch, "sequences".into()]);
     }
     all.push(Part::Table(table));
     if let (Some(context), Some(longest)) = (model.context, room.longest)
@@ -210,6 +218,13 @@ fn devices(shown: &Shown, share: &Share, all: &mut Vec<Part>) -> Outcome<()> {
 /// One pass, one step of decoding, and how attention's part grows.
 pub(super) fn compute(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
     let (model, run) = (shown.model, &shown.run);
+    if !model.counts_work {
+        all.push(Part::Title("Work".into()));
+        all.push(Part::Caption(
+            "Not counted: its stages shrink the sequence in ways that are not modelled here.".into(),
+        ));
+        return Ok(());
+    }
     let full = model.prefill(run, false)?;
     if full.all()? == 0 {
         return Ok(());
@@ -237,27 +252,41 @@ pub(super) fn compute(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
     }
     row("all, head in, every pair", total, true);
     if causal.attention_scores != full.attention_scores {
-        row("Q·Kᵀ and A·V, causal", causal.attention_scores, false);
-        row("all, head in, causal", causal.all()?, false);
+        let left = if model.decodes() { "causal" } else { "within windows" };
+        row(&format!("Q·Kᵀ and A·V, {left}"), causal.attention_scores, false);
+        row(&format!("all, head in, {left}"), causal.all()?, false);
     }
     if full.head > 0 {
         row("all, head out, every pair", total - full.head, false);
     }
     all.push(Part::Table(table));
     all.push(Part::Say(format!(
-        "A multiply-add is 2 FLOPs. Causal leaves out the pairs that a mask or a window hides. Beside the products: one \
+        "A multiply-add is 2 FLOPs. Masks and windows leave out the pairs that they hide. Beside the products: one \
          exponential a score, {} over every pair{}.",
         count(full.exponentials),
-        if causal.exponentials == full.exponentials { String::new() } else { format!(", {} causal", count(causal.exponentials)) }
+        if causal.exponentials == full.exponentials { String::new() } else { format!(", {} of pairs that are left", count(causal.exponentials)) }
     )));
+    if model.tensors.iter().any(|tensor| tensor.product.is_none() && tensor.shape.len() > 2) {
+        all.push(Part::Say(
+            "Convolutions, scans and what else is no matrix product are not in these numbers.".into(),
+        ));
+    }
     let left_out: Vec<&str> = model
         .attention
         .iter()
         .filter(|attention| attention.product.positions.never())
-        .filter_map(|attention| attention.path.split_once(".layers").or(attention.path.split_once(".blocks")).map(|(head, _)| head))
+        .filter_map(|attention| {
+            attention
+                .path
+                .split_once(".layers")
+                .or(attention.path.split_once(".blocks"))
+                .map(|(head, _)| head)
+        })
         .collect();
     if let Some(first) = left_out.first() {
-        all.push(Part::Say(format!("Not counted here: {first}, whose positions come from elsewhere than the text.")));
+        all.push(Part::Say(format!(
+            "Not counted here: {first}, whose positions come from elsewhere than the text."
+        )));
     }
     if model.decodes() {
         decoding(shown, all)?;
@@ -267,9 +296,12 @@ pub(super) fn compute(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
 
 fn decoding(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
     let (model, run) = (shown.model, &shown.run);
-    all.push(Part::Caption(format!("One more token of each sequence, after {}", count(run.seq_len))));
+    all.push(Part::Caption(format!(
+        "Decoding: one step for every sequence, its token {}",
+        count(run.seq_len)
+    )));
     let columns =
-        [("FLOPs", Right), ("bytes of weights", Right), ("bytes of cache", Right), ("FLOPs a byte", Right)];
+        [("FLOPs", Right), ("reads weights", Right), ("reads cache", Right), ("FLOPs a byte", Right)];
     let mut table = Table::new("sequences", &columns);
     let mut batches = vec![1, 8, 64, 512];
     if !batches.contains(&run.batch) {
@@ -279,11 +311,15 @@ fn decoding(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
     for batch in batches {
         let step = model.decoding(&Run { batch, ..*run })?;
         let flops = step.products.all()?.saturating_mul(2);
-        let (Some(flops), Some(cache)) = (flops.checked_mul(batch), step.cache_bytes.checked_mul(batch)) else {
+        let (Some(flops), Some(cache)) = (flops.checked_mul(batch), step.cache_bytes.checked_mul(batch))
+        else {
             continue;
         };
         let intensity = format!("{:.1}", step.intensity());
-        table.row(count(batch), vec![count(flops), count(step.weight_bytes), count(cache), intensity]);
+        table.row(
+            count(batch),
+            vec![count(flops), shown.size(step.weight_bytes), shown.size(cache), intensity],
+        );
     }
     all.push(Part::Table(table));
     all.push(Part::Say(
@@ -293,7 +329,7 @@ fn decoding(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
     ));
     if model.tensors.iter().any(|tensor| tensor.experts.is_some()) {
         all.push(Part::Say(
-            "Bytes of weights: each token picks its own experts, so a batch of B reads E·(1 − (1 − k/E)^B) of them if they are \
+            "Weights read: each token picks its own experts, so a batch of B reads E·(1 − (1 − k/E)^B) of them if they are \
              picked evenly."
                 .into(),
         ));
@@ -327,7 +363,8 @@ fn growth(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
         return Ok(());
     }
     all.push(Part::Caption(
-        "How the score products' part of a pass grows with the sequence (pairs that masks and windows leave)".into(),
+        "How the score products' part of a pass grows with the sequence (pairs that masks and windows leave)"
+            .into(),
     ));
     all.push(Part::Table(table));
     if let Some(n) = model.crossing(run) {
@@ -360,9 +397,14 @@ pub(super) fn swept(shown: &Shown, over: &SweepOver, rows: &[Swept], all: &mut V
         Key::Batch => ("B".to_owned(), count(run.seq_len)),
         _ => (count(run.batch), count(run.seq_len)),
     };
-    all.push(Part::Caption(format!("The whole model; multiply-adds and cache of {batch} × {length} tokens, {}", run.kv_dtype)));
+    all.push(Part::Caption(format!(
+        "The whole model; multiply-adds and cache of {batch} × {length} tokens, {}",
+        run.kv_dtype
+    )));
     if over.key == Key::NumKvHeads && rows.windows(2).all(|pair| pair[0].cache == pair[1].cache) {
-        all.push(Part::Caption("Nothing changes: this type does not share keys and values by num_kv_heads.".into()));
+        all.push(Part::Caption(
+            "Nothing changes: this type does not share keys and values by num_kv_heads.".into(),
+        ));
     }
     type Column = (&'static str, fn(&Swept) -> u64);
     let figures: [Column; 6] = [

@@ -11,10 +11,11 @@ use super::part::{Part, Table};
 use crate::params::Dtype;
 use crate::params::architecture::Group;
 use crate::params::weights::WeightFile;
-use crate::params::weights::compare::Difference;
+use crate::params::weights::compare::{Compared, Reason};
 
 /// What the files of a model hold beside what its class allocates, in sentences.
-pub fn beside(file: &WeightFile, total: u64, differences: &[Difference]) -> Vec<String> {
+pub fn beside(file: &WeightFile, total: u64, compared: &Compared) -> Vec<String> {
+    let differences = &compared.differences;
     let stored = file.stored_count();
     let mut said = Vec::new();
     let name = file.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -29,15 +30,34 @@ pub fn beside(file: &WeightFile, total: u64, differences: &[Difference]) -> Vec<
     said.extend(file.notes.iter().cloned());
     if file.is_gguf() {
         let (more, word) = (stored.abs_diff(total), if stored < total { "fewer" } else { "more" });
-        let how = if more == 0 { "as many as the class".into() } else { format!("{} {word} than the class", count(more)) };
-        said.push(format!("{name} holds {} weights, {how}; its names are its own, so tensors are not compared.", count(stored)));
+        let how = if more == 0 {
+            "as many as the class".into()
+        } else {
+            format!("{} {word} than the class", count(more))
+        };
+        said.push(format!(
+            "{name} holds {} weights, {how}; its names are its own, so tensors are not compared.",
+            count(stored)
+        ));
         return said;
     }
     if differences.is_empty() {
-        said.push(format!("{name} holds the same {} numbers, tensor by tensor.", count(stored)));
+        let how = match compared.regrouped {
+            0 => "tensor by tensor".to_owned(),
+            some => format!("of {some} tensors, which it cuts another way, by the sums of their modules"),
+        };
+        said.push(format!("{name} holds the same {} numbers, {how}.", count(stored)));
         return said;
     }
     said.push(format!("{name} holds {} numbers, the class {}:", count(stored), count(total)));
+    let strange: u128 = differences
+        .iter()
+        .filter(|one| matches!(one.reason, Reason::Beside | Reason::LayersBeside))
+        .map(|one| one.more.unsigned_abs())
+        .sum();
+    if strange * 2 > u128::from(stored) {
+        said.push("Most of it goes by other names: these are hardly this model's weights.".into());
+    }
     for one in differences {
         let sign = if one.more < 0 { "−" } else { "+" };
         let tensors = if one.tensors == 1 {
@@ -81,8 +101,8 @@ pub fn parts(file: &WeightFile, name: &str, tensors: bool, kv_dtype: Dtype) -> V
     let total = file.stored_count();
     for group in Group::ALL {
         let own: Vec<_> = sorted.iter().filter(|one| one.group == group).collect();
-        let numbers: u64 = own.iter().map(|one| one.tensor.count).sum();
-        let bytes: u64 = own.iter().map(|one| one.tensor.bytes).sum();
+        let numbers = own.iter().fold(0u64, |sum, one| sum.saturating_add(one.tensor.count));
+        let bytes = own.iter().fold(0u64, |sum, one| sum.saturating_add(one.tensor.bytes));
         if !own.is_empty() {
             table.row(
                 group.name(),
@@ -111,7 +131,7 @@ fn glance(file: &WeightFile, kv_dtype: Dtype, all: &mut Vec<Part>) {
     if let Some(found) = file.described() {
         let g = match &found.num_kv_heads[..] {
             [one] => one.to_string(),
-            each => format!("{} in all", each.iter().sum::<u64>()),
+            each => format!("{} in all", each.iter().map(|g| u128::from(*g)).sum::<u128>()),
         };
         table.row(
             "attention",
@@ -147,8 +167,8 @@ fn types(file: &WeightFile, all: &mut Vec<Part>) {
         match sums.iter_mut().find(|(name, ..)| *name == tensor.dtype) {
             Some((_, tensors, numbers, bytes)) => {
                 *tensors += 1;
-                *numbers += tensor.count;
-                *bytes += tensor.bytes;
+                *numbers = numbers.saturating_add(tensor.count);
+                *bytes = bytes.saturating_add(tensor.bytes);
             }
             None => sums.push((&tensor.dtype, 1, tensor.count, tensor.bytes)),
         }
@@ -176,8 +196,10 @@ pub fn json(file: &WeightFile, name: &str, kv_dtype: Dtype) -> Value {
             *sum = sum.saturating_add(one.tensor.count);
         }
     }
-    let attention: u64 =
-        sorted.iter().filter(|one| one.group == Group::Attention).map(|one| one.tensor.count).sum();
+    let attention = sorted
+        .iter()
+        .filter(|one| one.group == Group::Attention)
+        .fold(0u64, |sum, one| sum.saturating_add(one.tensor.count));
     let cache = file.described().and_then(|found| kv_dtype.bytes(found.numbers_per_token()).ok());
     let total = if file.packed.is_some() { None } else { Some(file.stored_count()) };
     json!({

@@ -3,6 +3,9 @@
 use super::model::{Attention, Cache, Model};
 use crate::fault::{Fault, Outcome};
 
+/// Most times that one module is applied one after another.
+const MOST_APPLIED: usize = 10_000;
+
 /// Equal layers of a cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
@@ -12,8 +15,8 @@ pub struct Row {
     pub k: (u64, u64),
     /// The same of values; of a latent, 1 and the width of the rotated part.
     pub v: (u64, u64),
-    /// Width of what each head would keep if the latent were expanded, times heads; 0 where there is no latent.
-    pub expanded: u64,
+    /// Heads, and what each would keep if the latent were expanded; zeros where there is no latent.
+    pub expanded: (u64, u64),
     /// The layers, as the stack numbers them from 1.
     pub layers: Vec<usize>,
 }
@@ -43,7 +46,8 @@ impl Kind {
 impl Row {
     /// Numbers kept of one token by one layer.
     pub fn numbers(&self) -> u64 {
-        self.k.0 * self.k.1 + self.v.0 * self.v.1
+        let part = |(heads, width): (u64, u64)| heads.saturating_mul(width);
+        part(self.k).saturating_add(part(self.v))
     }
 
     /// Tokens kept of so many.
@@ -94,37 +98,34 @@ impl Model {
     }
 
     fn add(&self, rows: &mut Vec<Row>, attention: &Attention) {
-        let first = |layer: usize| {
-            let stack = self.stacks.iter().find(|s| (s.first..s.first + s.layers).contains(&layer));
-            stack.map_or(1, |stack| stack.first)
-        };
-        let layer = attention.layer.map_or(0, |layer| layer + 1 - first(layer));
+        let layer = attention
+            .layer
+            .map_or(0, |layer| layer + 1 - self.stack_of(layer).map_or(1, |stack| stack.first));
         let (h, g) = (attention.num_heads.value(), attention.num_kv_heads.value());
         let (d_k, d_v) = (attention.d_k.value(), attention.d_v.value());
         let mut row = Row {
             kind: attention.window.map_or(Kind::Full, Kind::Sliding),
             k: (g, d_k),
             v: (g, d_v),
-            expanded: 0,
-            layers: vec![layer],
+            expanded: (0, 0),
+            layers: Vec::new(),
         };
         if let Cache::Latent { rank, rope, nope } = attention.cache {
             row = Row {
                 kind: Kind::Latent,
                 k: (1, rank),
                 v: (1, rope),
-                expanded: h * (nope + rope + d_v),
+                expanded: (h, nope.saturating_add(rope).saturating_add(d_v)),
                 ..row
             };
         }
-        for _ in 0..attention.product.applied {
-            let same = |known: &&mut Row| {
-                Row { layers: Vec::new(), ..(*known).clone() } == Row { layers: Vec::new(), ..row.clone() }
-            };
-            match rows.iter_mut().find(same) {
-                Some(known) => known.layers.push(layer),
-                None => rows.push(row.clone()),
-            }
+        let same = |known: &&mut Row| {
+            (known.kind, known.k, known.v, known.expanded) == (row.kind, row.k, row.v, row.expanded)
+        };
+        let times = usize::try_from(attention.product.applied).unwrap_or(usize::MAX).min(MOST_APPLIED);
+        match rows.iter_mut().find(same) {
+            Some(known) => known.layers.extend(std::iter::repeat_n(layer, times)),
+            None => rows.push(Row { layers: vec![layer; times], ..row }),
         }
     }
 }
@@ -151,7 +152,10 @@ pub fn numbers_beyond_windows(rows: &[Row]) -> Outcome<u64> {
 /// # Errors
 /// They do not fit in 64 bits.
 pub fn expanded_numbers(rows: &[Row]) -> Outcome<u64> {
-    total(rows.iter().map(|row| (row.layers.len() as u64, row.expanded.max(row.numbers()), 1)))
+    total(rows.iter().map(|row| {
+        let expanded = row.expanded.0.saturating_mul(row.expanded.1);
+        (row.layers.len() as u64, if expanded > 0 { expanded } else { row.numbers() }, 1)
+    }))
 }
 
 fn total(parts: impl Iterator<Item = (u64, u64, u64)>) -> Outcome<u64> {

@@ -22,7 +22,10 @@ pub fn changed(config: &Json, asked: &Asked, key: Key, value: u64) -> Outcome<Js
     // of a model with a text part, that part is meant
     for part in ["text_config", "llm_config"] {
         if let Some(inner @ Json::Object(_)) = given.get(part) {
-            let changed = changed(inner, &Asked::default(), key, value)?;
+            let stated = inner.get("model_type").is_some_and(Json::is_string);
+            // composite families say what a text part is that does not say it itself
+            let family = if stated { None } else { Some("llama".to_owned()) };
+            let changed = changed(inner, &Asked { family, ..Asked::default() }, key, value)?;
             given.insert(part.to_owned(), changed);
             return Ok(Json::Object(given));
         }
@@ -58,7 +61,10 @@ pub fn changed(config: &Json, asked: &Asked, key: Key, value: u64) -> Outcome<Js
     };
     if matches!(key, Key::NumHeads | Key::DModel) {
         let (d_model, h) = (old(self::names(Key::DModel)), old(self::names(Key::NumHeads)));
-        let follows = d_model.zip(h).zip(old(self::names(Key::DK))).is_some_and(|((d, h), d_k)| h.checked_mul(d_k) == Some(d));
+        let follows = d_model
+            .zip(h)
+            .zip(old(self::names(Key::DK)))
+            .is_some_and(|((d, h), d_k)| h.checked_mul(d_k) == Some(d));
         if follows {
             drop_key(&mut given, &config, "head_dim");
         }
@@ -74,7 +80,7 @@ pub fn changed(config: &Json, asked: &Asked, key: Key, value: u64) -> Outcome<Js
     put(&mut given, &config, name, value);
     if key == Key::Layers {
         // lists of one entry a layer are derived anew
-        for list in ["layer_types", "mlp_layer_types"] {
+        for list in ["layer_types", "mlp_layer_types", "layers_block_type", "hybrid_layer_pattern"] {
             given.remove(list);
         }
     }

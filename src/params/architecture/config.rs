@@ -349,6 +349,36 @@ pub(super) fn not_understood<'a>(config: &'a Config, is_read: impl Fn(&str) -> b
     given.map(|(key, _)| key.as_str())
 }
 
+/// A stated key that nobody knows and that is nearly one which was read and is not stated: `num_key_value_head`.
+pub(super) fn misspelt<'a>(
+    config: &'a Config,
+    read: impl Iterator<Item = &'a str> + Clone,
+) -> Option<(&'a str, &'a str)> {
+    const SHORTEST: usize = 6;
+    let unknown = config.map.given.keys().filter(|key| {
+        let names = config.names(key);
+        key.len() >= SHORTEST
+            && names.len() == 1
+            && !config.defaults.contains_key(*key)
+            && !read.clone().any(|read| read == key.as_str())
+            && !counts_somewhere(key)
+    });
+    for typed in unknown {
+        let near = read.clone().filter(|key| key.len() >= SHORTEST && !config.states(key));
+        for key in near {
+            if strsim::damerau_levenshtein(typed, key) <= 2 && !typed.starts_with('_') {
+                return Some((typed, key));
+            }
+        }
+    }
+    None
+}
+
+/// Whether any type has a key of this name: then it is no slip of the pen.
+fn counts_somewhere(key: &str) -> bool {
+    DEFAULTS.contains(&format!("{key:?}:"))
+}
+
 /// The type that has a key of this name and whose own name is nearest.
 pub(super) fn type_with(key: &str, model_type: &str) -> Option<String> {
     let has = format!("\"{key}\":");

@@ -13,9 +13,19 @@ use crate::fault::{Fault, Faults, Outcome};
 /// Most modules in one list.
 const MOST_REPEATS: i128 = 10_000;
 /// Most tensors of a model.
-const MOST_TENSORS: usize = 1_000_000;
+const MOST_TENSORS: usize = 300_000;
 /// Deepest nesting of modules.
 const MOST_DEPTH: usize = 100;
+
+/// Classes whose head reads one vector of a sequence: a token that stands for all, or their mean.
+const READ_ONE_POSITION: [&str; 6] = [
+    "sequence-classification",
+    "image-classification",
+    "image-classification-with-teacher",
+    "multiple-choice",
+    "next-sentence",
+    "audio-classification",
+];
 
 /// Everything that the walk has found so far.
 #[derive(Debug, Default)]
@@ -83,6 +93,9 @@ impl Found {
         if let Some(added) = family.class(&scope.kind) {
             let mut spot = root.clone();
             spot.in_class = true;
+            if READ_ONE_POSITION.contains(&scope.kind.as_str()) {
+                spot.positions = Positions { side: Side::Target, times: 0, plus: 1 };
+            }
             self.module(scope, &spot, &added)?;
         }
         self.tie(scope, &root.path, &base.path)
@@ -190,6 +203,7 @@ impl Found {
         if let Some(Value::Text(side)) = side {
             spot.positions = Positions::of(side_of(&side));
         }
+        let looks_back = cache != Cache::None || scope.named("cached")?.is_some_and(|value| value.is_true());
         spot.attention = Some(self.attention.len());
         self.attention.push(Attention {
             path: spot.path.clone(),
@@ -202,6 +216,7 @@ impl Found {
             window,
             cache,
             cross,
+            causal: looks_back && !cross && spot.positions.side == Side::Target,
             scores,
             extra,
             product: Product { positions: spot.positions, applied: spot.applied },
@@ -470,6 +485,7 @@ impl Found {
             _ => "base".to_owned(),
         };
         let path = map.path.clone();
+        let whole = path.is_empty();
         let mut inner = scope.inner(map, &model_type, &kind)?;
         self.depth += 1;
         if self.depth > MOST_DEPTH {
@@ -477,8 +493,12 @@ impl Found {
         }
         self.class(&mut inner, spot)?;
         self.depth -= 1;
+        if !scope.insisted {
+            super::understood(&inner, if whole { None } else { Some(scope) })?;
+        }
         let facts = inner.facts.into_iter().map(|(key, value, source)| {
-            let key = if path.is_empty() { key } else { format!("{path}.{key}").into() };
+            let inside = path.is_empty() || key.starts_with(path.as_str());
+            let key = if inside { key } else { format!("{path}.{key}").into() };
             (key, value, source)
         });
         scope.facts.extend(facts);

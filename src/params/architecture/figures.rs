@@ -72,7 +72,9 @@ const ALSO: [(&str, &str); 9] = [
 /// Whether a tensor goes by a name: its own, or the last words of it (`q_proj`, `self_attn.q_proj.weight`).
 fn is_called(name: &str, typed: &str) -> bool {
     let stem = name.strip_suffix(".weight").unwrap_or(name);
-    [name, stem].iter().any(|name| *name == typed || name.strip_suffix(typed).is_some_and(|rest| rest.ends_with('.')))
+    [name, stem]
+        .iter()
+        .any(|name| *name == typed || name.strip_suffix(typed).is_some_and(|rest| rest.ends_with('.')))
 }
 
 impl Model {
@@ -181,12 +183,18 @@ impl Model {
             }
         }
         let attention = self.sum(|tensor| tensor.group == Group::Attention)?;
-        let figure = Figure { value: attention, ..added(runs) };
+        let figure = added(runs);
+        let added_up = figure.value == attention;
+        let figure = Figure { value: attention, ..figure };
         add(
             "attention-parameters",
             "attention of all layers",
             figure,
-            "projections, their biases, norms of queries and keys",
+            if added_up {
+                "projections, their biases, norms of queries and keys"
+            } else {
+                "modules that layers share count once, those outside the layers too"
+            },
         );
         let active = self.active_parameters()?;
         if active != total {
@@ -263,10 +271,12 @@ impl Model {
             let widths = plan.own.iter().filter(|row| row.kind == Kind::Latent);
             let parts = widths.map(|row| Figure {
                 formula: "layers·h·(nope + rope + d_v)".into(),
-                factors: format!("{}·{}", row.layers.len(), row.expanded),
-                value: row.layers.len() as u64 * row.expanded,
+                factors: format!("{}·{}·{}", row.layers.len(), row.expanded.0, row.expanded.1),
+                value: (row.layers.len() as u64)
+                    .saturating_mul(row.expanded.0.saturating_mul(row.expanded.1)),
             });
-            let figure = added(parts.collect());
+            let parts: Vec<Figure> = parts.collect();
+            let figure = if parts.len() > 1 { bracketed(added(parts)) } else { added(parts) };
             add(
                 "kv-cache-expanded-per-token",
                 format!("KV cache of one token if the latent were expanded, in {dtype}"),
@@ -276,6 +286,7 @@ impl Model {
         }
         if !plan.cross.is_empty() {
             let one = added(plan.cross.iter().map(|row| row_figure(row, false)).collect());
+            let one = if plan.cross.len() > 1 { bracketed(one) } else { one };
             let source =
                 one.times(&Figure::size("n_source", run.source_len))?.times(&Figure::size("B", run.batch))?;
             add(
@@ -302,10 +313,19 @@ impl Model {
         if run.devices > 1 {
             let share = self.share(run.devices)?;
             let cut = share.parameters.saturating_sub(share.replicated);
-            let figure = added(vec![Figure::size("its part of what is cut", cut), Figure::size("what is kept whole", share.replicated)]);
+            let figure = added(vec![
+                Figure::size("its part of what is cut", cut),
+                Figure::size("what is kept whole", share.replicated),
+            ]);
             add("device-parameters", "parameters on each device", figure, Unit::Parameters, "");
             let a_token = Figure::size("numbers", share.cache_numbers).stored_as(run.kv_dtype)?;
-            add("device-kv-cache-per-token", "KV cache of one token on each device", a_token, Unit::Bytes, "");
+            add(
+                "device-kv-cache-per-token",
+                "KV cache of one token on each device",
+                a_token,
+                Unit::Bytes,
+                "",
+            );
         }
         let Some(room) = self.room(run)? else { return Ok(()) };
         if let Some(left) = room.left {
@@ -392,7 +412,7 @@ impl Model {
             let step = self.decoding(run)?;
             add(
                 "decode-flops",
-                format!("FLOPs of one more token after {n}"),
+                format!("FLOPs of decoding token {n} of a sequence"),
                 twice(&parts(&step.products, true))?,
                 Unit::Flops,
                 "of one sequence",

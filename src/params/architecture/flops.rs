@@ -70,7 +70,12 @@ impl Model {
         self.counted(lengths, true, pairs_left)
     }
 
-    fn counted(&self, lengths: Lengths, absorbed: bool, pairs: impl Fn(&Attention, u64, u64) -> u128) -> Outcome<Products> {
+    fn counted(
+        &self,
+        lengths: Lengths,
+        absorbed: bool,
+        pairs: impl Fn(&Attention, u64, u64) -> u128,
+    ) -> Outcome<Products> {
         let mut all = Products::default();
         for tensor in &self.tensors {
             let Some(product) = tensor.product else { continue };
@@ -78,7 +83,8 @@ impl Model {
             let mut count = u128::from(tensor.count) * u128::from(through);
             count = count.checked_mul(u128::from(product.applied)).ok_or_else(too_many)?;
             if let Some(routed) = tensor.experts {
-                count = count / u128::from(routed.of.max(1)) * u128::from(routed.active.min(routed.of));
+                count = count.checked_mul(u128::from(routed.active.min(routed.of))).ok_or_else(too_many)?;
+                count /= u128::from(routed.of.max(1));
             }
             let sum = match tensor.group {
                 Group::Attention => &mut all.attention_linear,
@@ -121,11 +127,11 @@ fn every_pair(_: &Attention, asks: u64, sees: u64) -> u128 {
 
 /// The pairs that a causal mask and windows leave; an encoder's window reaches to both sides.
 fn pairs_left(attention: &Attention, asks: u64, sees: u64) -> u128 {
-    match (attention.cross, attention.cache) {
-        (true, _) => every_pair(attention, asks, sees),
-        (false, Cache::None) => every_pair(attention, asks, sees.min(attention.window.unwrap_or(u64::MAX))),
-        (false, _) => seen_pairs(asks, sees, attention.window),
+    if attention.causal {
+        return seen_pairs(asks, sees, attention.window);
     }
+    let reach = if attention.cross { u64::MAX } else { attention.window.unwrap_or(u64::MAX) };
+    every_pair(attention, asks, sees.min(reach))
 }
 
 /// Pairs of a position and one at or before it, no more than a window back: Σ min(i, w) over the positions i that ask,

@@ -156,9 +156,13 @@ pub fn build(config: &Json, asked: &Asked) -> Outcome<Model> {
         }
     };
     let unknown = || match &asked.family {
-        Some(_) => Faults(unknown_type(&model_type).0.into_iter().map(|fault| {
-            fault.at(Place { source: "--as".into(), ..Place::default() })
-        }).collect()),
+        Some(_) => Faults(
+            unknown_type(&model_type)
+                .0
+                .into_iter()
+                .map(|fault| fault.at(Place { source: "--as".into(), ..Place::default() }))
+                .collect(),
+        ),
         None => unknown_type(&model_type),
     };
     let family = Family::of_type(&model_type).unwrap_or_else(|| Err(unknown()))?;
@@ -166,17 +170,33 @@ pub fn build(config: &Json, asked: &Asked) -> Outcome<Model> {
     let map = Map { given: given.clone(), ..Map::default() };
     let config = Config::new(map, &model_type, &family.defaults);
     let mut scope = Scope::new(config, family, &kind, &class);
+    scope.insisted = asked.family.is_some();
     let mut found = expand::Found::default();
     expand::class(&mut scope, &mut found)?;
-    if asked.family.is_none() {
-        understood(&scope)?;
+    if !scope.insisted {
+        understood(&scope, None)?;
     }
     finish(scope, found)
 }
 
 /// Refuses a config with a key that changes models and that its class does not know.
-fn understood(scope: &Scope) -> Outcome<()> {
-    let is_read = |key: &str| scope.read_keys().any(|read| read == key);
+fn understood(scope: &Scope, around: Option<&Scope>) -> Outcome<()> {
+    let is_read = |key: &str| {
+        scope.read_keys().chain(around.into_iter().flat_map(Scope::read_keys)).any(|read| read == key)
+    };
+    let path = &scope.config.map.path;
+    let inside = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    let read: Vec<&str> = scope.read_keys().collect();
+    if let Some((typed, near)) = config::misspelt(&scope.config, read.iter().copied()) {
+        let why =
+            format!("a model of type {} has no such key, and {near} is not stated", scope.config.model_type);
+        let fault = Fault::new(
+            format!("{typed} is not known"),
+            why,
+            format!("{near}? If it is meant as it stands, state {near} too"),
+        );
+        return Err(fault.at(Place { path: inside(typed), ..Place::default() }).into());
+    }
     let Some(key) = config::not_understood(&scope.config, is_read) else { return Ok(()) };
     let model_type = &scope.config.model_type;
     let remedy = match config::type_with(key, model_type) {
@@ -343,7 +363,9 @@ fn finish(mut scope: Scope, mut found: expand::Found) -> Outcome<Model> {
         Ok(Some(value::Value::Whole(whole))) => u64::try_from(whole.value).ok().filter(|value| *value > 0),
         _ => None,
     };
-    let (d_model, usual_length, usual_source) = (named("d_model"), named("usual_length"), named("usual_source"));
+    let (d_model, usual_length, usual_source) =
+        (named("d_model"), named("usual_length"), named("usual_source"));
+    let counts_work = !matches!(scope.named("counts_work"), Ok(Some(value::Value::Bool(false))));
     let given = &scope.config.map.given;
     let text = |value: Option<&Json>| value.and_then(Json::as_str).map(str::to_owned);
     let dtype = text(given.get("dtype").or(given.get("torch_dtype")));
@@ -368,6 +390,7 @@ fn finish(mut scope: Scope, mut found: expand::Found) -> Outcome<Model> {
         usual_length,
         usual_source,
         stored_as: (dtype, packed),
+        counts_work,
     })
 }
 

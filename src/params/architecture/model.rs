@@ -38,6 +38,8 @@ pub struct Model {
     pub usual_source: Option<u64>,
     /// What the config says its numbers are stored in (`bfloat16`), and how they are packed (`awq`), where it does.
     pub stored_as: (Option<String>, Option<String>),
+    /// Whether the work of a pass can be told from matrices and positions; not for stages that shrink their sequence.
+    pub counts_work: bool,
 }
 
 /// A key of the config that was used.
@@ -257,6 +259,8 @@ pub struct Attention {
     pub cache: Cache,
     /// Whether keys and values come from another sequence.
     pub cross: bool,
+    /// Whether a position sees only those up to its own.
+    pub causal: bool,
     /// Multiplications for each pair of positions beside Q·Kᵀ and A·V, such as an indexer's.
     pub scores: u64,
     /// Multiplications for each position that asks, beside those: with a table of relative positions, say.

@@ -3,7 +3,9 @@
 //! Queries, experts and feed-forward layers are cut, keys and values as far as there are heads to cut, and the vocabulary is
 //! cut into equal parts (Shoeybi et al. 2019). Norms, routers, latent down-projections and mixers stand on every device.
 
-use super::cache::{self, Row};
+use std::collections::BTreeSet;
+
+use super::cache;
 use super::model::{Attention, Group, Model, Tensor};
 use crate::fault::Outcome;
 use crate::params::figure::sum;
@@ -17,7 +19,7 @@ pub struct Share {
     pub parameters: u64,
     /// Of these, parameters that stand on every device.
     pub replicated: u64,
-    /// Numbers that each device caches of one token.
+    /// Numbers that each device caches of one token of the sequence being written.
     pub cache_numbers: u64,
     /// Why heads cannot be cut so; empty where they can.
     pub hindrances: Vec<String>,
@@ -40,6 +42,23 @@ enum Cut {
     Whole,
 }
 
+fn hindrances(heads: &BTreeSet<(u64, u64)>, widths: &BTreeSet<u64>, devices: u64) -> Vec<String> {
+    let mut found = Vec::new();
+    for (h, g) in heads {
+        if !h.is_multiple_of(devices) {
+            found.push(format!("{devices} does not divide {h} query heads"));
+        } else if !g.is_multiple_of(devices) && !devices.is_multiple_of(*g) {
+            found.push(format!(
+                "{devices} devices cannot share {g} key/value heads: neither divides the other"
+            ));
+        }
+    }
+    for width in widths.iter().filter(|width| !width.is_multiple_of(devices)) {
+        found.push(format!("{devices} does not divide the feed-forward width {width}"));
+    }
+    found
+}
+
 impl Model {
     /// What each of N devices holds.
     ///
@@ -56,12 +75,11 @@ impl Model {
             parts.push(part(tensor, cut, devices));
         }
         let plan = self.cache().unwrap_or_default().on_each_of(devices);
-        let rows: Vec<Row> = plan.own.into_iter().chain(plan.cross).collect();
         Ok(Share {
             devices,
             parameters: sum(parts, "the parameters of a device")?,
             replicated,
-            cache_numbers: cache::numbers(&rows, 1)?,
+            cache_numbers: cache::numbers(&plan.own, 1)?,
             hindrances: self.hindrances(devices),
             remarks: self.remarks(devices),
         })
@@ -70,34 +88,40 @@ impl Model {
     /// The numbers of devices that every layer's heads can be shared between.
     pub fn possible_devices(&self) -> Vec<u64> {
         let most = self.attention.iter().map(|attention| attention.num_heads.value()).max().unwrap_or(1);
-        (1..=most.min(1024)).filter(|devices| self.hindrances(*devices).is_empty()).collect()
+        let (heads, widths) = (self.head_counts(), self.inner_widths());
+        (1..=most.min(1024)).filter(|devices| hindrances(&heads, &widths, *devices).is_empty()).collect()
     }
 
     fn hindrances(&self, devices: u64) -> Vec<String> {
-        let mut found: Vec<String> = Vec::new();
-        let mut add = |text: String| {
-            if !found.contains(&text) {
-                found.push(text);
-            }
+        hindrances(&self.head_counts(), &self.inner_widths(), devices)
+    }
+
+    /// Every pair of h and g that there is.
+    fn head_counts(&self) -> BTreeSet<(u64, u64)> {
+        self.attention.iter().map(|one| (one.num_heads.value(), one.num_kv_heads.value())).collect()
+    }
+
+    /// Every width inside a feed-forward layer or an expert.
+    fn inner_widths(&self) -> BTreeSet<u64> {
+        self.tensors.iter().filter_map(|tensor| self.inner_width(tensor)).collect()
+    }
+
+    /// The width inside a feed-forward layer: the one of a matrix's two that is not the model's.
+    fn inner_width(&self, tensor: &Tensor) -> Option<u64> {
+        let within = matches!(tensor.group, Group::FeedForward | Group::Experts | Group::SharedExperts);
+        let [.., rows, columns] = &tensor.shape[..] else { return None };
+        if !within || tensor.product.is_none() {
+            return None;
+        }
+        let (rows, columns, d_model) = (rows.value(), columns.value(), self.d_model?);
+        let inner = match (rows == d_model, columns == d_model) {
+            (true, _) => columns,
+            (false, true) => rows,
+            (false, false) => return None,
         };
-        for attention in &self.attention {
-            let (h, g) = (attention.num_heads.value(), attention.num_kv_heads.value());
-            if !h.is_multiple_of(devices) {
-                add(format!("{devices} does not divide {h} query heads"));
-            } else if !g.is_multiple_of(devices) && !devices.is_multiple_of(g) {
-                add(format!("{devices} devices cannot share {g} key/value heads: neither divides the other"));
-            }
-        }
-        for tensor in &self.tensors {
-            let inner = match tensor.group {
-                Group::FeedForward | Group::Experts | Group::SharedExperts => inner_width(tensor),
-                _ => None,
-            };
-            if let Some(width) = inner.filter(|width| !width.is_multiple_of(devices)) {
-                add(format!("{devices} does not divide the feed-forward width {width}"));
-            }
-        }
-        found
+        // gate and up in one matrix: each half is cut
+        let halves = ["gate_up", "gate_and_up"].iter().any(|word| tensor.name.contains(word));
+        Some(if halves && inner.is_multiple_of(2) { inner / 2 } else { inner })
     }
 
     fn remarks(&self, devices: u64) -> Vec<String> {
@@ -128,29 +152,31 @@ impl Model {
             .or_else(|| tensor.name.strip_suffix(".bias"))
             .unwrap_or(&tensor.name);
         let last = path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
-        let is_bias = tensor.shape.len() == 1 && tensor.name.ends_with("bias");
+        let is_bias = tensor.product.is_none() && tensor.name.ends_with("bias");
         match tensor.group {
             Group::Attention => match tensor.attention.and_then(|at| self.attention.get(at)) {
                 Some(attention) => attention_cut(&last, is_bias, tensor, attention),
                 None => Cut::Whole,
             },
             Group::FeedForward | Group::Experts | Group::SharedExperts => {
-                let leads_back = LEADS_BACK.iter().any(|word| last.contains(word));
-                if (is_bias && leads_back) || (tensor.shape.len() < 2 && !is_bias) {
-                    Cut::Whole
-                } else {
-                    Cut::Parts
-                }
+                // a bias as wide as the model is added after the parts are summed; a narrower or wider one is cut
+                let as_wide = tensor.shape.last().map(super::Size::value) == self.d_model;
+                if (is_bias && !as_wide) || tensor.product.is_some() { Cut::Parts } else { Cut::Whole }
             }
-            Group::Embedding | Group::Head if tensor.shape.len() == 2 => Cut::Rows,
+            Group::Embedding | Group::Head if self.is_of_words(tensor) => Cut::Rows,
             _ => Cut::Whole,
         }
     }
-}
 
-/// Names of matrices that lead from the inner width back to the model's.
-const LEADS_BACK: [&str; 9] =
-    ["down", "fc2", "c_proj", "w2", "wo", "dense_4h_to_h", "output", "fc_out", "lin2"];
+    /// Whether a table or a head has a row for every word: as many as the largest table has.
+    fn is_of_words(&self, tensor: &Tensor) -> bool {
+        let rows = |tensor: &Tensor| tensor.shape.first().map_or(0, super::Size::value);
+        let tables =
+            self.tensors.iter().filter(|tensor| tensor.group == Group::Embedding && tensor.shape.len() == 2);
+        let most = tables.map(rows).max().unwrap_or(0);
+        tensor.shape.len() == 2 && rows(tensor) == most
+    }
+}
 
 fn attention_cut(name: &str, is_bias: bool, tensor: &Tensor, attention: &Attention) -> Cut {
     let (h, g) = (attention.num_heads.value(), attention.num_kv_heads.value());
@@ -194,13 +220,4 @@ fn part(tensor: &Tensor, cut: Cut, devices: u64) -> u64 {
         }
         Cut::Whole => tensor.count,
     }
-}
-
-/// The width inside a feed-forward layer: the one of a matrix's two that leads neither in nor out.
-fn inner_width(tensor: &Tensor) -> Option<u64> {
-    let [.., rows, columns] = &tensor.shape[..] else { return None };
-    let path = tensor.name.strip_suffix(".weight").unwrap_or(&tensor.name);
-    let last = path.rsplit('.').next().unwrap_or_default();
-    let leads_back = LEADS_BACK.iter().any(|word| last.contains(word));
-    Some(if leads_back { columns.value() } else { rows.value() })
 }

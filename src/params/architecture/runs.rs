@@ -27,6 +27,11 @@ impl Run {
 }
 
 impl Model {
+    /// The stack that a layer (from 1 over all stacks) stands in.
+    pub fn stack_of(&self, layer: usize) -> Option<&Stack> {
+        self.stacks.iter().find(|stack| (stack.first..stack.first + stack.layers).contains(&layer))
+    }
+
     /// The tensors of a layer (from 1 over all stacks).
     pub fn layer(&self, layer: usize) -> impl Iterator<Item = &Tensor> {
         self.tensors.iter().filter(move |tensor| tensor.layer == Some(layer))
@@ -80,9 +85,7 @@ impl Model {
 
     /// A tensor's name inside its layer: `self_attn.q_proj.weight`.
     pub fn name_in_layer<'t>(&self, tensor: &'t Tensor) -> &'t str {
-        let stack = tensor.layer.and_then(|layer| {
-            self.stacks.iter().find(|stack| (stack.first..stack.first + stack.layers).contains(&layer))
-        });
+        let stack = tensor.layer.and_then(|layer| self.stack_of(layer));
         match stack {
             Some(stack) => after_number(&tensor.name[(stack.path.len() + 1).min(tensor.name.len())..]),
             None => &tensor.name,

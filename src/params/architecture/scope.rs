@@ -14,7 +14,9 @@ use crate::fault::{Fault, Faults, Outcome, Place};
 /// The largest whole number that a formula may come to.
 const LARGEST: i128 = 1 << 62;
 /// Longest list that a formula may make.
-const MOST_ITEMS: i128 = 100_000;
+const MOST_ITEMS: i128 = 20_000;
+/// Most formulas that one config may take; the largest real ones take a hundred thousand.
+const MOST_STEPS: u64 = 20_000_000;
 /// Deepest chain of names that stand for formulas.
 const MOST_DEPTH: usize = 60;
 
@@ -40,6 +42,10 @@ pub(super) struct Scope {
     /// Every key that was read, with what it was and where that came from, in the order of reading.
     pub(super) facts: Vec<(Rc<str>, Value, Source)>,
     depth: usize,
+    /// Whether `--as` was given: keys that its class does not know are left aside.
+    pub(super) insisted: bool,
+    /// Formulas evaluated so far.
+    steps: u64,
 }
 
 impl Scope {
@@ -56,6 +62,8 @@ impl Scope {
             read: Vec::new(),
             facts: Vec::new(),
             depth: 0,
+            insisted: false,
+            steps: 0,
         }
     }
 
@@ -204,6 +212,16 @@ impl Scope {
     }
 
     fn eval(&mut self, formula: &Formula) -> Outcome<Value> {
+        self.steps += 1;
+        if self.steps > MOST_STEPS {
+            let why = "its lists are so long, and its layers so many, that counting them would take minutes";
+            return Err(Fault::new(
+                "the config is too large to count",
+                why,
+                "fewer layers, groups or experts",
+            )
+            .into());
+        }
         Ok(match formula {
             Formula::Null => Value::Null,
             Formula::Bool(value) => Value::Bool(*value),
@@ -275,6 +293,7 @@ impl Scope {
         Ok(local
             || stands_for
             || matches!(name, "class" | "class_name" | "model_type" | "config")
+            || self.memory.contains_key(name)
             || self.config.get(name)?.is_some())
     }
 
@@ -312,6 +331,10 @@ impl Scope {
         };
         if !self.facts.iter().any(|(known, ..)| known == name) {
             self.facts.push((name.clone(), value.clone(), source));
+        }
+        // read once: lists of one entry a layer would otherwise be made anew for every layer
+        if !self.family.names.contains_key(name) {
+            self.memory.insert(name.clone(), (value.clone(), vec![name.clone()]));
         }
         Ok(value)
     }

@@ -7,7 +7,7 @@ use super::change::changed;
 use super::model::{Attention, Group, Model};
 use super::work::Run;
 use super::{Asked, build};
-use crate::fault::Outcome;
+use crate::fault::{Fault, Outcome};
 use crate::params::sweep::SweepOver;
 use crate::params::{Key, Layer, report};
 
@@ -58,10 +58,11 @@ impl Model {
 pub fn sharing(config: &Json, asked: &Asked, model: &Model, run: &Run) -> Outcome<Vec<Sharing>> {
     let (Some(main), Some(plan)) = (model.main_attention(), model.cache()) else { return Ok(Vec::new()) };
     let (h, g) = (main.num_heads.value(), main.num_kv_heads.value());
-    let mixed = model
-        .attention
-        .iter()
-        .any(|one| !one.cross && one.cache != super::Cache::None && one.num_heads != main.num_heads);
+    let mixed = model.attention.iter().any(|one| {
+        !one.cross
+            && one.cache != super::Cache::None
+            && (one.num_heads != main.num_heads || one.num_kv_heads != main.num_kv_heads)
+    });
     if h == 1 || mixed || plan.own.is_empty() || plan.own.iter().any(|row| row.kind == Kind::Latent) {
         return Ok(Vec::new());
     }
@@ -115,10 +116,21 @@ pub fn sweep(config: &Json, asked: &Asked, run: &Run, over: &SweepOver) -> Outco
                 d_k: model.main_attention().map_or(0, |attention| attention.d_k.value()),
                 parameters: model.parameters()?,
                 attention_parameters: model.sum(|tensor| tensor.group == Group::Attention)?,
-                multiply_adds: products.all()?.saturating_mul(run.batch),
-                exponentials: products.exponentials.saturating_mul(run.batch),
+                multiply_adds: times(products.all()?, run.batch)?,
+                exponentials: times(products.exponentials, run.batch)?,
                 cache: model.cached_bytes(&run)?,
             })
         })
         .collect()
+}
+
+fn times(count: u64, batch: u64) -> Outcome<u64> {
+    count.checked_mul(batch).ok_or_else(|| {
+        Fault::new(
+            "too large to count: the work of a whole batch",
+            "counts are kept in 64 bits",
+            "fewer sequences",
+        )
+        .into()
+    })
 }

@@ -3,7 +3,7 @@
 use super::cache;
 use super::flops::{Lengths, Products};
 use super::model::{Model, Side};
-use crate::fault::Outcome;
+use crate::fault::{Fault, Faults, Outcome};
 use crate::params::Dtype;
 
 /// Longest sequence that is looked at when a crossing is searched.
@@ -135,8 +135,6 @@ impl Model {
     /// From which length on the products of scores (Q·Kᵀ, A·V) of the pairs that masks and windows leave outweigh all others of
     /// a pass; `None` where they never do.
     ///
-    /// # Errors
-    /// The counts do not fit in 64 bits.
     pub fn crossing(&self, run: &Run) -> Option<u64> {
         if self.attention.is_empty() {
             return None;
@@ -147,7 +145,7 @@ impl Model {
                 u128::from(products.attention_linear) + u128::from(products.rest) + u128::from(products.head);
             Some(u128::from(products.attention_scores) > others)
         };
-        first_where(LONGEST, outweighs)
+        first_where(LONGEST, outweighs).filter(|n| outweighs(*n).is_some())
     }
 
     /// Bytes that a whole batch caches on each device, of its own sequence and of the encoder's.
@@ -158,7 +156,7 @@ impl Model {
         let plan = self.cache().unwrap_or_default().on_each_of(run.devices);
         let one = cache::numbers(&plan.own, run.seq_len)?
             .saturating_add(cache::numbers(&plan.cross, run.source_len)?);
-        run.kv_dtype.bytes(one.saturating_mul(run.batch))
+        run.kv_dtype.bytes(one.checked_mul(run.batch).ok_or_else(too_large)?)
     }
 
     /// What fits into each device's memory, where that is known.
@@ -167,7 +165,8 @@ impl Model {
     /// The counts do not fit in 64 bits.
     pub fn room(&self, run: &Run) -> Outcome<Option<Room>> {
         let Some(memory) = run.memory else { return Ok(None) };
-        let parameters = if run.devices > 1 { self.share(run.devices)?.parameters } else { self.parameters()? };
+        let parameters =
+            if run.devices > 1 { self.share(run.devices)?.parameters } else { self.parameters()? };
         let weights = run.dtype.bytes(parameters)?;
         let left = memory.checked_sub(weights);
         let caches = left.filter(|_| self.cache().is_some());
@@ -202,6 +201,15 @@ impl Model {
             None => u64::MAX,
         }
     }
+}
+
+fn too_large() -> Faults {
+    Fault::new(
+        "the KV cache is too large to count",
+        "counts are kept in 64 bits",
+        "fewer tokens or sequences",
+    )
+    .into()
 }
 
 /// The smallest number from 1 to `most` of which something holds that holds of all larger ones too; what cannot be
