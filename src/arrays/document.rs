@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::{file, json, limits};
-use crate::fault::{Fault, Outcome, Place};
+use crate::fault::{Fault, Faults, Outcome, Place};
 
 /// A JSON file with its text.
 #[derive(Debug, Clone)]
@@ -51,6 +51,25 @@ impl Document {
         Self::parse(text, &path.display().to_string())
     }
 
+    /// The same from standard input.
+    ///
+    /// # Errors
+    /// As [`Document::read`].
+    pub fn from_stdin() -> Outcome<Self> {
+        let mut read = Vec::new();
+        let limit = limits::DOCUMENT_BYTES;
+        let source = "standard input";
+        let failed = |error| Faults::from(file::failed_read(&error).in_source(source));
+        std::io::stdin().lock().take(limit + 1).read_to_end(&mut read).map_err(failed)?;
+        match String::from_utf8(read) {
+            Ok(text) if text.len() as u64 <= limit => Self::parse(text, source),
+            _ => {
+                let what = format!("standard input is no JSON of up to {} MiB", limit >> 20);
+                Err(Fault::new(what, "", "pipe a config.json into it").in_source(source).into())
+            }
+        }
+    }
+
     /// The same of a text; `source` names it in faults.
     ///
     /// # Errors
@@ -69,13 +88,10 @@ impl Document {
                 .at(place)
         })?;
         let document = Self { value, text, source: source.to_owned() };
-        let mut seen = HashSet::new();
-        for key in keys(&document.text) {
-            if !seen.insert(key.path.clone()) {
-                let what = format!("{} stands twice", key.path);
-                let why = "programs differ in which of the two they take";
-                return Err(Fault::new(what, why, "leave one of them out").at(document.at(&key)).into());
-            }
+        if let Some(key) = doubled(&document.text) {
+            let what = format!("{} stands twice", key.path);
+            let why = "programs differ in which of the two they take";
+            return Err(Fault::new(what, why, "leave one of them out").at(document.at(&key)).into());
         }
         Ok(document)
     }
@@ -105,6 +121,32 @@ impl Document {
 fn line_of(text: &str, number: usize) -> Option<String> {
     let line = text.lines().nth(number.checked_sub(1)?)?;
     (line.len() <= 400).then(|| line.to_owned())
+}
+
+/// The first key that stands twice in one map.
+fn doubled(text: &str) -> Option<Key> {
+    // one set of words for each map that is open; paths are only written for the key that is at fault
+    let mut open: Vec<Option<HashSet<&str>>> = Vec::new();
+    let mut at = 0;
+    while let Some(next) = text.get(at..)?.find(['"', '{', '}', '[', ']']) {
+        let start = at + next;
+        at = start + 1;
+        match text.as_bytes()[start] {
+            b'{' => open.push(Some(HashSet::new())),
+            b'[' => open.push(None),
+            b'}' | b']' => _ = open.pop(),
+            _ => {
+                at = start + json::string_length(&text[start..]);
+                let is_key = text.get(at..)?.trim_start().starts_with(':');
+                if let (true, Some(Some(seen))) = (is_key, open.last_mut())
+                    && !seen.insert(&text[start..at])
+                {
+                    return keys(text).find(|key| key.start == start);
+                }
+            }
+        }
+    }
+    None
 }
 
 struct Key {

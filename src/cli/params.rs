@@ -39,11 +39,11 @@ pub(super) struct ParamsArgs {
     pub(super) whole: Whole,
     #[command(flatten)]
     pub(super) sizes: Sizes,
-    /// What parameters are stored in
-    #[arg(long, value_name = "DTYPE", default_value = "fp16", value_parser = dtypes())]
-    pub(super) dtype: String,
+    /// What parameters are stored in [default: what the config says, or fp16]
+    #[arg(long, value_name = "DTYPE", ignore_case = true, value_parser = dtypes())]
+    pub(super) dtype: Option<String>,
     /// What the KV cache is stored in
-    #[arg(long, value_name = "DTYPE", default_value = "fp16", value_parser = dtypes())]
+    #[arg(long, value_name = "DTYPE", default_value = "fp16", ignore_case = true, value_parser = dtypes())]
     pub(super) kv_dtype: String,
     /// Let one size take several values: num-heads, num-kv-heads, seq-len, d-model, batch or layers
     #[arg(long, value_name = "SIZE=A,B,C", conflicts_with = "list")]
@@ -68,7 +68,7 @@ pub(super) struct Whole {
     /// Attention only: the short form
     #[arg(long)]
     pub(super) attention_only: bool,
-    /// One line a tensor, under the names that checkpoints use
+    /// One line a tensor, under the names that its class gives it
     #[arg(long, conflicts_with = "attention_only")]
     pub(super) tensors: bool,
     /// What fits beside the weights: the longest context and the largest batch
@@ -132,7 +132,7 @@ pub(super) struct Sizes {
     /// Whether the projections add biases [default: no, or as the preset]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(super) bias: Option<bool>,
-    /// n, tokens of a sequence [default: 256, or what the preset was made for]
+    /// n, tokens of a sequence [default: 256 for a layer; for a model what its config goes to, at most 4096]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     seq_len: Option<String>,
     /// B, sequences at a time [default: 1]
@@ -267,7 +267,7 @@ fn request(args: &ParamsArgs) -> Outcome<Request> {
     if !faults.is_empty() {
         return Err(Faults(faults));
     }
-    Ok(Request { settings, dtype: dtype(&args.dtype), kv_dtype: dtype(&args.kv_dtype), sweep })
+    Ok(Request { settings, dtype: args.dtype.as_deref().map_or(Dtype::Fp16, dtype), kv_dtype: dtype(&args.kv_dtype), sweep })
 }
 
 fn dtypes() -> PossibleValuesParser {
@@ -275,5 +275,5 @@ fn dtypes() -> PossibleValuesParser {
 }
 
 pub(super) fn dtype(name: &str) -> Dtype {
-    Dtype::ALL.into_iter().find(|dtype| dtype.name() == name).unwrap_or(Dtype::Fp16)
+    Dtype::ALL.into_iter().find(|dtype| dtype.name().eq_ignore_ascii_case(name)).unwrap_or(Dtype::Fp16)
 }

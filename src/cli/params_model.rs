@@ -9,12 +9,12 @@ use super::output::{self, Content};
 use super::params::{Format, ParamsArgs, dtype, words};
 use crate::arrays::Document;
 use crate::fault::{Fault, Faults, Outcome, Place, reason};
-use crate::params::Key;
 use crate::params::architecture::variants;
 use crate::params::architecture::work::Run;
 use crate::params::architecture::{self, Asked, Model, change, presets};
 use crate::params::presets as layers;
 use crate::params::sweep::SweepOver;
+use crate::params::{Dtype, Key};
 use crate::params::weights::{self, WeightFile, compare};
 use crate::views::model::{self, Shown};
 use crate::views::page::Layout;
@@ -25,7 +25,7 @@ pub(super) enum Subject {
     /// A model that has a name.
     Preset(presets::Preset),
     /// A config with its text, and the weights beside it where there are any.
-    Config(Document, PathBuf, Option<WeightFile>),
+    Config(Document, PathBuf, Option<Result<WeightFile, String>>),
     /// Weights alone.
     Weights(WeightFile, PathBuf),
 }
@@ -38,6 +38,23 @@ pub(super) fn subject(args: &ParamsArgs) -> Outcome<Option<Subject>> {
         || path.extension().is_some_and(|extension| {
             ["json", "safetensors", "gguf"].iter().any(|known| extension.eq_ignore_ascii_case(known))
         });
+    if named == "-" {
+        return Ok(Some(Subject::Config(Document::from_stdin()?, PathBuf::from("standard input"), None)));
+    }
+    let repository = named.split_once('/').filter(|(owner, name)| !owner.is_empty() && !name.contains('/') && !owner.starts_with('.'));
+    if let Some((_, name)) = repository
+        && !path.exists()
+        && path.extension().is_none_or(|extension| extension != "json" && extension != "gguf" && extension != "safetensors")
+    {
+        let remedy = match presets::search(name.split('-').next().unwrap_or(name)).first() {
+            Some(near) if presets::find(name).is_none() => format!("a folder with its config.json; or by name: mha params --list, such as {}", near.name),
+            Some(_) => format!("mha params {name}, or a folder with its config.json"),
+            None => "a folder with its config.json".to_owned(),
+        };
+        let why = "nothing is fetched: mha works offline";
+        let fault = Fault::new(format!("there is no folder {named}, and no model is looked up on a hub"), why, remedy);
+        return Err(fault.in_source("MODEL").into());
+    }
     if !looks_like_a_path {
         if let Some(preset) = presets::find(named) {
             return Ok(Some(Subject::Preset(preset)));
@@ -78,9 +95,19 @@ fn folder(path: &Path) -> Outcome<Subject> {
             }
         };
     }
-    // weights in a form that is never opened do not keep the config from being counted
-    let file = weights::in_folder(path).ok().flatten();
+    let file = match weights::in_folder(path) {
+        Ok(file) => file.map(Ok),
+        // what is never opened, or cannot be chosen between, does not keep the config from being counted; broken files do
+        Err(Faults(faults)) if faults.iter().all(|fault| is_a_choice(&fault.what)) => {
+            faults.first().map(|fault| Err(fault.what.clone()))
+        }
+        Err(faults) => return Err(faults),
+    };
     Ok(Subject::Config(Document::read(&config)?, path.to_owned(), file))
+}
+
+fn is_a_choice(what: &str) -> bool {
+    what.contains("pickle") || what.contains("several")
 }
 
 /// Counts the model and writes the report.
@@ -111,7 +138,7 @@ pub(super) fn run(args: &ParamsArgs, subject: Subject) -> Outcome<Ending> {
     } else {
         format!("{source} Changed by flags: {}.", changes.join(", "))
     };
-    let run = settings(args, &model)?;
+    let (run, dtype_of_config) = settings(args, &model)?;
     let over = args.sweep.as_deref().map(SweepOver::parse).transpose()?;
     let sweep = match over {
         Some(over) => Some((
@@ -120,14 +147,14 @@ pub(super) fn run(args: &ParamsArgs, subject: Subject) -> Outcome<Ending> {
         )),
         None => None,
     };
-    let devices = args
-        .whole
-        .tensor_parallel
-        .as_deref()
-        .map(|text| whole_number(text, "--tensor-parallel", 1 << 20))
-        .transpose()?;
     let weights = match &file {
-        Some(file) => weights_view::beside(file, model.parameters()?, &compare::differences(&model, file)),
+        Some(Ok(file)) if changes.is_empty() => {
+            let compared = file.packed.is_none() && !file.is_gguf();
+            let differences = if compared { compare::differences(&model, file) } else { Vec::new() };
+            weights_view::beside(file, model.parameters()?, &differences)
+        }
+        Some(Ok(_)) => vec!["The weights beside the config are not compared: flags have changed its sizes.".to_owned()],
+        Some(Err(why)) => vec![format!("The weights beside the config were not read: {why}.")],
         None => Vec::new(),
     };
     let shown = Shown {
@@ -136,8 +163,8 @@ pub(super) fn run(args: &ParamsArgs, subject: Subject) -> Outcome<Ending> {
         source: &source,
         run,
         decimal: args.whole.unit.eq_ignore_ascii_case("GB"),
-        memory: args.whole.memory.as_deref().map(bytes).transpose()?,
-        share: devices.map(|devices| model.share(devices)).transpose()?,
+        dtype_of_config,
+        share: args.whole.tensor_parallel.as_ref().map(|_| model.share(run.devices)).transpose()?,
         sharing: if args.whole.explain.is_some() || args.whole.tensors {
             Vec::new()
         } else {
@@ -211,10 +238,14 @@ fn write(args: &ParamsArgs, shown: &Shown) -> Outcome<Ending> {
         })?;
         return Ok(Ending::Done);
     }
-    let written = match args.format {
+    let text = match args.format {
         Format::Table | Format::Markdown => {
-            let parts = if args.whole.tensors { model::tensors(shown) } else { model::parts(shown)? };
             let table = args.format == Format::Table;
+            if args.whole.tensors && table {
+                let text = page.letters(&model::tensor_lines(shown));
+                return written(args, text.as_bytes());
+            }
+            let parts = if args.whole.tensors { model::tensors(shown) } else { model::parts(shown)? };
             let text = if table {
                 part::terminal(&parts, &page, words(&args.common))
             } else {
@@ -235,7 +266,11 @@ fn write(args: &ParamsArgs, shown: &Shown) -> Outcome<Ending> {
             lines
         }
     };
-    output::write(&args.common, Content::Text, |out| out.write_all(&written))?;
+    written(args, &text)
+}
+
+fn written(args: &ParamsArgs, text: &[u8]) -> Outcome<Ending> {
+    output::write(&args.common, Content::Text, |out| out.write_all(text))?;
     Ok(Ending::Done)
 }
 
@@ -287,8 +322,8 @@ fn unplaced(Faults(faults): Faults) -> Faults {
     Faults(faults.into_iter().map(|fault| Fault { place: None, ..fault }).collect())
 }
 
-/// How the model is run: flags, or lengths that it was made for.
-fn settings(args: &ParamsArgs, model: &Model) -> Outcome<Run> {
+/// How the model is run: flags, or lengths that it was made for; and whether the type of its weights is the config's.
+fn settings(args: &ParamsArgs, model: &Model) -> Outcome<(Run, bool)> {
     let given = |wanted: Key| args.sizes.given().find(|(key, _)| *key == wanted).map(|(_, text)| text);
     let number = |key: Key| {
         given(key).map(|text| key.parse(text).map_err(|faults| faults.in_source(key.flag()))).transpose()
@@ -296,20 +331,37 @@ fn settings(args: &ParamsArgs, model: &Model) -> Outcome<Run> {
     let seq_len = number(Key::SeqLen)?.unwrap_or_else(|| default_length(model));
     let source_len = match &args.whole.source_len {
         Some(text) => whole_number(text, "--source-len", Key::SeqLen.largest())?,
-        None => seq_len,
+        None => model.usual_source.unwrap_or(seq_len),
     };
-    Ok(Run {
+    let devices = args.whole.tensor_parallel.as_deref();
+    let stated = model.stored_as.0.as_deref().and_then(of_config);
+    let run = Run {
         seq_len,
         source_len,
         batch: number(Key::Batch)?.unwrap_or(1),
-        dtype: dtype(&args.dtype),
+        dtype: args.dtype.as_deref().map(dtype).or(stated).unwrap_or(Dtype::Fp16),
         kv_dtype: dtype(&args.kv_dtype),
-    })
+        devices: devices.map(|text| whole_number(text, "--tensor-parallel", 1 << 20)).transpose()?.unwrap_or(1),
+        memory: args.whole.memory.as_deref().map(bytes).transpose()?,
+    };
+    Ok((run, args.dtype.is_none() && stated.is_some()))
+}
+
+/// The type that a config means by PyTorch's name for it.
+fn of_config(name: &str) -> Option<Dtype> {
+    match name.trim_start_matches("torch.") {
+        "float32" | "float" => Some(Dtype::Fp32),
+        "float16" | "half" => Some(Dtype::Fp16),
+        "bfloat16" => Some(Dtype::Bf16),
+        name if name.starts_with("float8") => Some(Dtype::Fp8),
+        _ => None,
+    }
 }
 
 /// What the model was made for, up to 4,096 tokens; 1,024 where it does not say.
 fn default_length(model: &Model) -> u64 {
-    model.context.map_or(1024, |length| length.clamp(1, 4096))
+    let usual = model.usual_length.or(model.context.map(|length| length.min(4096)));
+    usual.unwrap_or(1024).max(1)
 }
 
 fn whole_number(text: &str, flag: &'static str, most: u64) -> Outcome<u64> {
@@ -338,6 +390,7 @@ fn bytes(text: &str) -> Outcome<u64> {
     let end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(end);
     let factor: f64 = match unit.trim().to_lowercase().as_str() {
+        "" if number.len() < 7 => return Err(fault("its unit is missing: a number alone is bytes")),
         "" | "b" | "bytes" => 1.0,
         "kb" => 1e3,
         "mb" => 1e6,

@@ -1,4 +1,4 @@
-//! Counting: parameters, multiplications, exponentials, memory. Knows no screen, no file and no plan.
+//! Counting: parameters, multiplications, exponentials, memory. Knows no screen and no plan.
 //!
 //! [`Layer`] counts one attention layer; [`Report`] puts together everything that `mha params` shows. What is
 //! counted is data: [`presets`] are rows of a table, and a [`Settings`] is whatever is known of a model so far,
@@ -29,12 +29,18 @@ pub(crate) fn divisors(count: u64) -> Vec<u64> {
     let small: Vec<u64> =
         (1..).take_while(|d| *d <= count / d).filter(|d| count.is_multiple_of(*d)).collect();
     let mut all = small.clone();
-    all.extend(small.iter().rev().map(|d| count / d).filter(|d| *d * *d != count));
+    all.extend(small.iter().rev().map(|d| count / d).filter(|d| small.last() != Some(d)));
     all
 }
 
+/// Counts beyond this are not searched for divisors: nobody has so many heads, and it would take seconds.
+const MOST_SEARCHED: u64 = 1 << 40;
+
 /// The divisors of `count` on either side of `near`, as a person would be offered them: `4 or 8`.
 pub(crate) fn neighbours(count: u64, near: u64) -> String {
+    if count > MOST_SEARCHED {
+        return "that divides it".to_owned();
+    }
     let all = divisors(count);
     let below = all.iter().rev().find(|d| **d < near);
     let above = all.iter().find(|d| **d > near);

@@ -2,10 +2,10 @@
 
 use super::grid::Side::{Left, Right};
 use super::number::{grouped, rounded_bytes};
-use super::page::Page;
+use super::page::{Page, width};
 use super::part::{Part, Table};
 use super::{model_layers, model_work};
-use crate::fault::Outcome;
+use crate::fault::{Outcome, visible};
 use crate::params::architecture::figures::Named;
 use crate::params::architecture::parallel::Share;
 use crate::params::architecture::variants::{Sharing, Swept};
@@ -27,14 +27,14 @@ pub struct Shown<'a> {
     pub run: Run,
     /// GB of 1000³ bytes instead of GiB of 1024³.
     pub decimal: bool,
-    /// Bytes of a device's memory, where that was asked.
-    pub memory: Option<u64>,
     /// What each of N devices holds, where that was asked.
     pub share: Option<Share>,
     /// The model with other numbers of key/value heads.
     pub sharing: Vec<Sharing>,
     /// A sweep, where one was asked for.
     pub sweep: Option<(SweepOver, Vec<Swept>)>,
+    /// Whether the type of its weights is the one that the config states.
+    pub dtype_of_config: bool,
     /// What its weight files hold, in sentences, where there are any.
     pub weights: Vec<String>,
     /// Attention only.
@@ -75,6 +75,10 @@ pub(super) fn share_of(part: u64, whole: u64) -> String {
 pub fn parts(shown: &Shown) -> Outcome<Vec<Part>> {
     let mut all = Vec::new();
     glance(shown, &mut all)?;
+    model_work::answers(shown, &mut all)?;
+    if let Some((over, rows)) = &shown.sweep {
+        model_work::swept(shown, over, rows, &mut all);
+    }
     model_layers::attention(shown, &mut all)?;
     if !shown.attention_only {
         model_layers::layers(shown, &mut all)?;
@@ -82,11 +86,8 @@ pub fn parts(shown: &Shown) -> Outcome<Vec<Part>> {
     }
     model_layers::sharing(shown, &mut all);
     model_work::memory(shown, &mut all)?;
-    model_work::compute(shown, &mut all)?;
-    if let Some((over, rows)) = &shown.sweep {
-        model_work::swept(shown, over, rows, &mut all);
-    }
     if !shown.attention_only {
+        model_work::compute(shown, &mut all)?;
         keys(shown, &mut all);
     }
     // sections count themselves
@@ -142,8 +143,14 @@ fn glance(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
         row("KV cache", "none: it reads its input at once".into());
     }
     let bytes = shown.run.dtype.bytes(total)?;
-    row("weights", format!("{} in {}", shown.size(bytes), shown.run.dtype));
+    let of_config = if shown.dtype_of_config { ", as the config says" } else { "" };
+    row("weights", format!("{} in {}{of_config}", shown.size(bytes), shown.run.dtype));
     all.push(Part::Table(table));
+    if let Some(scheme) = &model.stored_as.1 {
+        all.push(Part::Caption(format!(
+            "The config says its weights are packed ({scheme}): parameters are those of the class unpacked, and bytes those of --dtype."
+        )));
+    }
     all.extend(shown.weights.iter().map(|sentence| Part::Caption(sentence.clone())));
     Ok(())
 }
@@ -276,7 +283,34 @@ fn keys(shown: &Shown, all: &mut Vec<Part>) {
     ));
 }
 
-/// Every tensor, a line each.
+/// Every tensor, a line each that is never broken: for people, and for grep.
+pub fn tensor_lines(shown: &Shown) -> String {
+    let mut rows = vec![["shape", "parameters", "group", "layer", "tensor"].map(str::to_owned)];
+    for tensor in &shown.model.tensors {
+        let (shape, ..) = model_layers::shape(tensor);
+        let parameters = if tensor.same_as.is_some() { "tied".into() } else { count(tensor.count) };
+        let layer = tensor.layer.map_or_else(String::new, |layer| layer.to_string());
+        rows.push([shape, parameters, tensor.group.name().into(), layer, tensor.name.clone()]);
+    }
+    let wide = |column: usize| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..4).map(wide).collect();
+    let mut text = String::new();
+    for row in &rows {
+        let blanks = |column: usize| " ".repeat(widths[column].saturating_sub(width(&row[column])));
+        let [shape, parameters, group, layer, name] = row;
+        text.push_str(&format!(
+            "{shape}{}  {}{parameters}  {group}{}  {}{layer}  {}\n",
+            blanks(0),
+            blanks(1),
+            blanks(2),
+            blanks(3),
+            visible(name)
+        ));
+    }
+    text
+}
+
+/// Every tensor as a table.
 pub fn tensors(shown: &Shown) -> Vec<Part> {
     let columns = [("shape", Left), ("parameters", Right), ("group", Left), ("layer", Right)];
     let mut table = Table::new("tensor", &columns);

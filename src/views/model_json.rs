@@ -61,6 +61,7 @@ fn whole(shown: &Shown) -> Outcome<Value> {
     }
     let cache = cached(model, run)?;
     let products = model.products(lengths)?;
+    let causal = model.prefill(run, true)?;
     let tied: Vec<Value> =
         model.tied.iter().map(|(name, same_as)| json!({"name": name, "same_as": same_as})).collect();
     Ok(json!({
@@ -88,6 +89,9 @@ fn whole(shown: &Shown) -> Outcome<Value> {
             "whole_model_matmul": products.all()?.saturating_mul(2),
             "head": products.head.saturating_mul(2),
             "exponentials": products.exponentials,
+            "attention_matmul_causal": causal.attention_scores.saturating_mul(2),
+            "whole_model_matmul_causal": causal.all()?.saturating_mul(2),
+            "exponentials_causal": causal.exponentials,
         },
         "weights": {"dtype": run.dtype.name(), "bytes": run.dtype.bytes(model.parameters()?)?, "files": shown.weights},
         "decoding": decoding(model, run)?,
@@ -127,21 +131,19 @@ fn decoding(model: &Model, run: &Run) -> Outcome<Value> {
         "flops": step.products.all()?.saturating_mul(2),
         "weight_bytes": step.weight_bytes,
         "cache_bytes": step.cache_bytes,
-        "flops_per_byte": step.intensity(run.batch),
+        "flops_per_byte": step.intensity(),
     }))
 }
 
 fn fits(shown: &Shown) -> Outcome<Value> {
-    let (Some(bytes), model, run) = (shown.memory, shown.model, &shown.run) else { return Ok(Value::Null) };
-    let weights = run.dtype.bytes(model.parameters()?)?;
-    let left = bytes.checked_sub(weights);
-    let caches = model.cache().is_some();
+    let Some(room) = shown.model.room(&shown.run)? else { return Ok(Value::Null) };
     Ok(json!({
-        "bytes": bytes,
-        "weight_bytes": weights,
-        "left_bytes": left,
-        "longest_context": left.filter(|_| caches).and_then(|left| model.longest_within(run, left)),
-        "largest_batch": left.filter(|_| caches).map(|left| model.most_within(run, left)),
+        "bytes": room.memory,
+        "devices": shown.run.devices,
+        "weight_bytes": room.weights,
+        "left_bytes": room.left,
+        "longest_context": room.longest,
+        "largest_batch": room.most,
     }))
 }
 

@@ -4,22 +4,34 @@ use super::grid::Side::{Left, Right};
 use super::model::{Shown, count, dtypes, has_latent, share_of};
 use super::part::{Part, Table};
 use crate::fault::Outcome;
-use crate::params::Key;
+use crate::params::{Figure, Key};
 use crate::params::architecture::cache::{Kind, Row};
 use crate::params::architecture::flops::Products;
 use crate::params::architecture::parallel::Share;
 use crate::params::architecture::variants::Swept;
-use crate::params::architecture::work::Run;
+use crate::params::architecture::Group;
+use crate::params::architecture::work::{Room, Run};
 use crate::params::sweep::SweepOver;
 
 /// Lengths at which growth is shown.
 const LENGTHS: [u64; 5] = [128, 1_024, 8_192, 32_768, 131_072];
 
-/// Weights, cache, and what fits.
+/// What was asked for by flags: what fits, what each device holds.
+pub(super) fn answers(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
+    if let Some(room) = shown.model.room(&shown.run)? {
+        fits(shown, &room, all);
+    }
+    if let Some(share) = &shown.share {
+        devices(shown, share, all)?;
+    }
+    Ok(())
+}
+
+/// Weights and cache.
 pub(super) fn memory(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
     let (model, run) = (shown.model, &shown.run);
     let total = model.parameters()?;
-    all.push(Part::Title("Memory".into()));
+    all.push(Part::Title(if shown.attention_only { "KV cache" } else { "Memory" }.into()));
     if !shown.attention_only {
         all.push(Part::Caption(format!("Weights: {} parameters × bytes each", count(total))));
         let mut table = Table::new("dtype", &[("bytes each", Right), ("bytes", Right), ("size", Right)]);
@@ -30,14 +42,7 @@ pub(super) fn memory(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
         }
         all.push(Part::Table(table));
     }
-    cached(shown, all)?;
-    if let Some(bytes) = shown.memory {
-        fits(shown, bytes, all)?;
-    }
-    if let Some(share) = &shown.share {
-        devices(shown, share, all)?;
-    }
-    Ok(())
+    cached(shown, all)
 }
 
 fn cached(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
@@ -73,8 +78,7 @@ fn cached(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
         );
     }
     all.push(Part::Table(table));
-    let mut table =
-        Table::new("figure", &[("formula", Left), ("factors", Left), ("bytes", Right), ("size", Right)]);
+    let mut table = Table::new("figure", &[("formula", Left), ("bytes", Right), ("size", Right)]);
     let names = [
         ("kv-cache-per-token", "a token, while every layer grows"),
         ("kv-cache-per-token-beyond-window", "a token, beyond the window"),
@@ -90,7 +94,7 @@ fn cached(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
             let bytes = figure.value;
             table.row(
                 name,
-                vec![figure.formula.clone(), figure.factors.clone(), count(bytes), shown.size(bytes)],
+                vec![two_lines(figure), count(bytes), shown.size(bytes)],
             );
         }
     }
@@ -103,59 +107,79 @@ fn cached(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
         format!(", {} tokens in the encoder (--source-len)", count(run.source_len))
     };
     all.push(Part::Say(format!(
-        "All: {sequences} of {} tokens{encoder} (--batch, --seq-len, --kv-dtype).",
+        "All: {sequences} of {} tokens{encoder}; others with --batch, --seq-len, --kv-dtype.",
         count(run.seq_len)
     )));
+    if let Some(context) = model.context.filter(|context| run.seq_len > *context) {
+        all.push(Part::Say(format!("The config goes to {} tokens only.", count(context))));
+    }
     if has_latent(model) {
+        let value = |id: &str| figures.iter().find(|named| named.id == id).map_or(0, |named| named.figure.value);
+        let (latent, expanded) = (value("kv-cache-per-token"), value("kv-cache-expanded-per-token"));
+        all.push(Part::Say(format!(
+            "Latent: one vector for all heads, from which each makes its keys and values again (DeepSeek-AI 2024): {:.1} times \
+             less than keeping those.",
+            expanded as f64 / latent.max(1) as f64
+        )));
+    }
+    if model.tensors.iter().any(|tensor| tensor.group == Group::Mixer) {
         all.push(Part::Say(
-            "Latent: one vector for all heads, from which each makes its keys and values again (DeepSeek-AI 2024).".into(),
+            "Its mixers (linear attention, state spaces, convolutions) keep states of a constant size, which are not counted.".into(),
         ));
     }
     Ok(())
 }
 
 /// What fits beside the weights into a device's memory.
-fn fits(shown: &Shown, memory: u64, all: &mut Vec<Part>) -> Outcome<()> {
+fn fits(shown: &Shown, room: &Room, all: &mut Vec<Part>) {
     let (model, run) = (shown.model, &shown.run);
-    let weights = run.dtype.bytes(model.parameters()?)?;
-    all.push(Part::Caption(format!("What fits into {} ({} bytes)", shown.size(memory), count(memory))));
-    let Some(left) = memory.checked_sub(weights) else {
+    let each = if run.devices > 1 { format!(" on each of {} devices", run.devices) } else { String::new() };
+    all.push(Part::Title(format!("What fits into {}{each}", shown.size(room.memory))));
+    let Some(left) = room.left else {
         all.push(Part::Caption(format!(
-            "Not the weights: {} in {} are {} more than there is. A narrower --dtype, or --tensor-parallel, may do.",
-            shown.size(weights),
+            "Not the weights: {} in {} are {} more than there is. A narrower --dtype, or --tensor-parallel with more devices, \
+             may do.",
+            shown.size(room.weights),
             run.dtype,
-            shown.size(weights - memory)
+            shown.size(room.weights - room.memory)
         )));
-        return Ok(());
+        return;
     };
     let mut table = Table::new("what", &[("number", Right), ("of", Left)]);
-    table.row(format!("weights in {}", run.dtype), vec![count(weights), shown.size(weights)]);
-    table.row("left for the KV cache", vec![count(left), shown.size(left)]);
+    table.row("memory", vec![count(room.memory), "bytes".into()]);
+    table.row(format!("weights in {}", run.dtype), vec![count(room.weights), shown.size(room.weights)]);
+    table.row("left beside them", vec![count(left), shown.size(left)]);
     if model.cache().is_some() {
         let sequences = if run.batch == 1 { "1 sequence".into() } else { format!("{} sequences", run.batch) };
-        let length = match model.longest_within(run, left) {
+        let length = match room.longest {
             None => vec!["none".into(), "not even one token fits".into()],
             Some(u64::MAX) => vec!["any".into(), "its cache stops growing".into()],
             Some(tokens) => vec![count(tokens), "tokens".into()],
         };
         table.row(format!("longest context of {sequences}"), length);
-        let batch = match model.most_within(run, left) {
-            u64::MAX => "any".into(),
-            batch => count(batch),
+        let batch = match room.most {
+            Some(u64::MAX) | None => "any".into(),
+            Some(batch) => count(batch),
         };
-        table
-            .row(format!("most sequences of {} tokens", count(run.seq_len)), vec![batch, "sequences".into()]);
+        table.row(format!("most sequences of {} tokens", count(run.seq_len)), vec![batch, "sequences".into()]);
     }
     all.push(Part::Table(table));
+    if let (Some(context), Some(longest)) = (model.context, room.longest)
+        && longest > context
+    {
+        all.push(Part::Say(format!(
+            "The config goes to {} tokens only: more may fit than the model was made for.",
+            count(context)
+        )));
+    }
     all.push(Part::Say(
         "Activations, the framework and fragments of memory come on top: leave a tenth or so free.".into(),
     ));
-    Ok(())
 }
 
 fn devices(shown: &Shown, share: &Share, all: &mut Vec<Part>) -> Outcome<()> {
     let (model, run) = (shown.model, &shown.run);
-    all.push(Part::Caption(format!("Cut between {} devices (tensor parallel)", share.devices)));
+    all.push(Part::Title(format!("Cut between {} devices (tensor parallel)", share.devices)));
     let possible: Vec<String> = model.possible_devices().iter().map(u64::to_string).collect();
     if !share.hindrances.is_empty() {
         all.push(Part::Caption(format!(
@@ -221,10 +245,20 @@ pub(super) fn compute(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
     }
     all.push(Part::Table(table));
     all.push(Part::Say(format!(
-        "A multiply-add is 2 FLOPs. Causal leaves out the pairs that a mask (or window) hides. Beside the products: {} \
-         exponentials, one a score.",
-        count(full.exponentials)
+        "A multiply-add is 2 FLOPs. Causal leaves out the pairs that a mask or a window hides. Beside the products: one \
+         exponential a score, {} over every pair{}.",
+        count(full.exponentials),
+        if causal.exponentials == full.exponentials { String::new() } else { format!(", {} causal", count(causal.exponentials)) }
     )));
+    let left_out: Vec<&str> = model
+        .attention
+        .iter()
+        .filter(|attention| attention.product.positions.never())
+        .filter_map(|attention| attention.path.split_once(".layers").or(attention.path.split_once(".blocks")).map(|(head, _)| head))
+        .collect();
+    if let Some(first) = left_out.first() {
+        all.push(Part::Say(format!("Not counted here: {first}, whose positions come from elsewhere than the text.")));
+    }
     if model.decodes() {
         decoding(shown, all)?;
     }
@@ -237,27 +271,40 @@ fn decoding(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
     let columns =
         [("FLOPs", Right), ("bytes of weights", Right), ("bytes of cache", Right), ("FLOPs a byte", Right)];
     let mut table = Table::new("sequences", &columns);
-    let step = model.decoding(run)?;
-    let flops = step.products.all()?.saturating_mul(2);
     let mut batches = vec![1, 8, 64, 512];
     if !batches.contains(&run.batch) {
         batches.push(run.batch);
         batches.sort_unstable();
     }
     for batch in batches {
-        let (Some(flops), Some(cache)) = (flops.checked_mul(batch), step.cache_bytes.checked_mul(batch))
-        else {
+        let step = model.decoding(&Run { batch, ..*run })?;
+        let flops = step.products.all()?.saturating_mul(2);
+        let (Some(flops), Some(cache)) = (flops.checked_mul(batch), step.cache_bytes.checked_mul(batch)) else {
             continue;
         };
-        let intensity = format!("{:.1}", step.intensity(batch));
+        let intensity = format!("{:.1}", step.intensity());
         table.row(count(batch), vec![count(flops), count(step.weight_bytes), count(cache), intensity]);
     }
     all.push(Part::Table(table));
     all.push(Part::Say(
-        "The last column is the arithmetic intensity. A device with 300 TFLOP/s and 1.5 TB/s needs 200 FLOPs a byte to be \
+        "The last column is the arithmetic intensity. For example, a device with 300 TFLOP/s and 1.5 TB/s needs 200 FLOPs a byte to be \
          busy: below that, decoding waits for memory, and a smaller cache is a faster model."
             .into(),
     ));
+    if model.tensors.iter().any(|tensor| tensor.experts.is_some()) {
+        all.push(Part::Say(
+            "Bytes of weights: each token picks its own experts, so a batch of B reads E·(1 − (1 − k/E)^B) of them if they are \
+             picked evenly."
+                .into(),
+        ));
+    }
+    if has_latent(model) {
+        all.push(Part::Say(
+            "FLOPs of decoding with the up-projections absorbed: each head compares with the latent itself, which is what keeping \
+             only the latent asks for. The pass above expands it."
+                .into(),
+        ));
+    }
     Ok(())
 }
 
@@ -269,7 +316,7 @@ fn growth(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
     let mut before: Option<Products> = None;
     for n in LENGTHS {
         let at = Run { seq_len: n, source_len: n, ..*run };
-        let Ok(products) = model.prefill(&at, false) else { continue };
+        let Ok(products) = model.prefill(&at, true) else { continue };
         let Ok(total) = products.all() else { continue };
         grows |= before.is_some_and(|before| before != products);
         before = Some(products);
@@ -280,13 +327,21 @@ fn growth(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
         return Ok(());
     }
     all.push(Part::Caption(
-        "How the score products' part of a pass grows with the sequence (every pair)".into(),
+        "How the score products' part of a pass grows with the sequence (pairs that masks and windows leave)".into(),
     ));
     all.push(Part::Table(table));
     if let Some(n) = model.crossing(run) {
         all.push(Part::Say(format!("From {} tokens on they outweigh everything else together.", count(n))));
     }
     Ok(())
+}
+
+/// A formula, and under it the same with numbers put in.
+pub(super) fn two_lines(figure: &Figure) -> String {
+    if figure.formula == figure.factors || figure.formula.is_empty() {
+        return figure.factors.clone();
+    }
+    format!("{}\n= {}", figure.formula, figure.factors)
 }
 
 /// A bar of at most `room` columns, an eighth of one at a time.
@@ -300,12 +355,15 @@ pub(super) fn bar(share: f64, room: usize) -> String {
 pub(super) fn swept(shown: &Shown, over: &SweepOver, rows: &[Swept], all: &mut Vec<Part>) {
     let run = &shown.run;
     all.push(Part::Title(format!("Sweep over {}", over.key.name())));
-    all.push(Part::Caption(format!(
-        "The whole model; multiply-adds and cache of {} × {} tokens, {}",
-        count(run.batch),
-        count(run.seq_len),
-        run.kv_dtype
-    )));
+    let (batch, length) = match over.key {
+        Key::SeqLen => (count(run.batch), "n".to_owned()),
+        Key::Batch => ("B".to_owned(), count(run.seq_len)),
+        _ => (count(run.batch), count(run.seq_len)),
+    };
+    all.push(Part::Caption(format!("The whole model; multiply-adds and cache of {batch} × {length} tokens, {}", run.kv_dtype)));
+    if over.key == Key::NumKvHeads && rows.windows(2).all(|pair| pair[0].cache == pair[1].cache) {
+        all.push(Part::Caption("Nothing changes: this type does not share keys and values by num_kv_heads.".into()));
+    }
     type Column = (&'static str, fn(&Swept) -> u64);
     let figures: [Column; 6] = [
         ("d_k", |row| row.d_k),
@@ -341,7 +399,8 @@ pub(super) fn swept(shown: &Shown, over: &SweepOver, rows: &[Swept], all: &mut V
     all.push(Part::Table(table));
     if rows.len() > 1 {
         for (name, of) in &figures {
-            if !changes(*of) {
+            let is_noise = *name == "d_k" && matches!(over.key, Key::SeqLen | Key::Batch | Key::Layers);
+            if !changes(*of) && !is_noise {
                 let why = match why_unchanged(over.key, name) {
                     "" => String::new(),
                     why => format!(" ({why})"),

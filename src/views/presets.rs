@@ -66,22 +66,22 @@ fn cells(preset: &Preset) -> Vec<String> {
         return vec![String::new(); 7];
     };
     let number = |count: Option<u64>| count.map_or("–".to_owned(), |count| count.to_string());
-    let main = model.main_attention();
-    // what every layer reads and writes: the width of its norms
-    let width = main.and_then(|attention| {
-        let at = model.attention.iter().position(|one| one.path == attention.path);
-        let first = model.tensors.iter().find(|tensor| tensor.attention == at && tensor.shape.len() == 2)?;
-        let own = [attention.num_heads.value() * attention.d_k.value()];
-        let sizes: Vec<u64> = first.shape.iter().map(|size| size.value()).collect();
-        sizes.iter().rev().find(|size| !own.contains(size)).or(sizes.last()).copied()
-    });
+    let range = |of: fn(&architecture::Attention) -> u64| {
+        let all = model.attention.iter().map(of);
+        match (all.clone().min(), all.max()) {
+            (Some(least), Some(most)) if least == most => least.to_string(),
+            (Some(least), Some(most)) => format!("{least}–{most}"),
+            _ => "–".to_owned(),
+        }
+    };
+    let layers: Vec<String> = model.stacks.iter().map(|stack| stack.layers.to_string()).collect();
     vec![
         model.parameters().map_or(String::new(), |count| grouped(count.into())),
-        number(width),
-        number(main.map(|attention| attention.num_heads.value())),
-        number(main.map(|attention| attention.num_kv_heads.value())),
-        number(main.map(|attention| attention.d_k.value())),
-        model.num_layers().to_string(),
+        number(model.d_model),
+        range(|attention| attention.num_heads.value()),
+        range(|attention| attention.num_kv_heads.value()),
+        range(|attention| attention.d_k.value()),
+        layers.join(" + "),
         model.class.clone(),
     ]
 }

@@ -10,7 +10,7 @@ use super::number::rounded_bytes;
 use super::part::{Part, Table};
 use crate::params::Dtype;
 use crate::params::architecture::Group;
-use crate::params::weights::{Kind, WeightFile};
+use crate::params::weights::WeightFile;
 use crate::params::weights::compare::Difference;
 
 /// What the files of a model hold beside what its class allocates, in sentences.
@@ -23,9 +23,11 @@ pub fn beside(file: &WeightFile, total: u64, differences: &[Difference]) -> Vec<
             "{name} is packed ({scheme}): its {} stored numbers are not parameters.",
             count(stored)
         ));
+        said.extend(file.notes.iter().cloned());
         return said;
     }
-    if matches!(file.kind, Kind::Gguf | Kind::SplitGguf) {
+    said.extend(file.notes.iter().cloned());
+    if file.is_gguf() {
         let (more, word) = (stored.abs_diff(total), if stored < total { "fewer" } else { "more" });
         let how = if more == 0 { "as many as the class".into() } else { format!("{} {word} than the class", count(more)) };
         said.push(format!("{name} holds {} weights, {how}; its names are its own, so tensors are not compared.", count(stored)));

@@ -64,6 +64,18 @@ pub struct Plan {
     pub cross: Vec<Row>,
 }
 
+impl Plan {
+    /// What each of so many devices keeps: its part of the heads, at least one, and a latent whole.
+    #[must_use]
+    pub fn on_each_of(mut self, devices: u64) -> Self {
+        for row in self.own.iter_mut().chain(&mut self.cross).filter(|row| row.kind != Kind::Latent) {
+            row.k.0 = row.k.0.div_ceil(devices.max(1));
+            row.v.0 = row.v.0.div_ceil(devices.max(1));
+        }
+        self
+    }
+}
+
 impl Model {
     /// What is cached, layer by layer; `None` where nothing is, or where it is not modelled.
     pub fn cache(&self) -> Option<Plan> {

@@ -58,7 +58,7 @@ pub fn changed(config: &Json, asked: &Asked, key: Key, value: u64) -> Outcome<Js
     };
     if matches!(key, Key::NumHeads | Key::DModel) {
         let (d_model, h) = (old(self::names(Key::DModel)), old(self::names(Key::NumHeads)));
-        let follows = d_model.zip(h).zip(old(self::names(Key::DK))).is_some_and(|((d, h), d_k)| d == h * d_k);
+        let follows = d_model.zip(h).zip(old(self::names(Key::DK))).is_some_and(|((d, h), d_k)| h.checked_mul(d_k) == Some(d));
         if follows {
             drop_key(&mut given, &config, "head_dim");
         }

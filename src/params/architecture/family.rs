@@ -272,7 +272,7 @@ impl Family {
 }
 
 /// `sequence-classification` → `ForSequenceClassification`.
-fn suffix(kind: &str) -> String {
+pub(super) fn suffix(kind: &str) -> String {
     if let Some((_, suffix)) = SUFFIXES.iter().find(|(known, _)| *known == kind) {
         return (*suffix).to_owned();
     }

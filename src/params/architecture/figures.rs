@@ -37,6 +37,8 @@ pub enum Unit {
     Exponentials,
     /// Positions of a sequence.
     Tokens,
+    /// Sequences at a time.
+    Sequences,
 }
 
 impl Unit {
@@ -49,8 +51,28 @@ impl Unit {
             Self::Flops => "FLOPs",
             Self::Exponentials => "exponentials",
             Self::Tokens => "tokens",
+            Self::Sequences => "sequences",
         }
     }
+}
+
+/// Other names that people use.
+const ALSO: [(&str, &str); 9] = [
+    ("parameters", "total-parameters"),
+    ("params", "total-parameters"),
+    ("kv", "kv-cache"),
+    ("kv-cache-bytes", "kv-cache"),
+    ("kv-cache-bytes-per-token", "kv-cache-per-token"),
+    ("flops", "prefill-flops"),
+    ("memory", "memory-left"),
+    ("context", "longest-context"),
+    ("batch", "largest-batch"),
+];
+
+/// Whether a tensor goes by a name: its own, or the last words of it (`q_proj`, `self_attn.q_proj.weight`).
+fn is_called(name: &str, typed: &str) -> bool {
+    let stem = name.strip_suffix(".weight").unwrap_or(name);
+    [name, stem].iter().any(|name| *name == typed || name.strip_suffix(typed).is_some_and(|rest| rest.ends_with('.')))
 }
 
 impl Model {
@@ -70,6 +92,7 @@ impl Model {
         });
         self.caches(run, &mut all)?;
         self.work(run, &mut all)?;
+        self.fits(run, &mut all)?;
         Ok(all)
     }
 
@@ -80,8 +103,18 @@ impl Model {
     pub fn figure(&self, id: &str, run: &Run) -> Outcome<Named> {
         let all = self.figures(run)?;
         let typed = id.trim().to_lowercase().replace('_', "-");
-        if let Some(found) = all.iter().find(|named| named.id == typed) {
+        let also = ALSO.iter().find(|(name, _)| *name == typed).map_or(typed.as_str(), |(_, id)| *id);
+        if let Some(found) = all.iter().find(|named| named.id == also) {
             return Ok(found.clone());
+        }
+        if let Some(tensor) = self.tensors.iter().find(|tensor| is_called(&tensor.name, id)) {
+            return Ok(Named {
+                id: "tensor",
+                title: tensor.name.clone(),
+                figure: product(tensor.shape.iter().map(super::Size::figure)),
+                unit: Unit::Parameters,
+                note: format!("group: {}", tensor.group),
+            });
         }
         let shown: String = id.chars().take(40).collect();
         let ids: Vec<&str> = all.iter().map(|named| named.id).collect();
@@ -91,7 +124,7 @@ impl Model {
         };
         Err(Fault::new(
             format!("no figure of this model is called {shown}"),
-            format!("these are: {}", ids.join(", ")),
+            format!("these are: {}; or a tensor's name", ids.join(", ")),
             remedy,
         )
         .in_source("--explain")
@@ -261,6 +294,39 @@ impl Model {
         Ok(())
     }
 
+    /// What each device holds, and what fits beside it.
+    fn fits(&self, run: &Run, all: &mut Vec<Named>) -> Outcome<()> {
+        let mut add = |id, title: &str, figure, unit, note: &str| {
+            all.push(Named { id, title: title.into(), figure, unit, note: note.into() });
+        };
+        if run.devices > 1 {
+            let share = self.share(run.devices)?;
+            let cut = share.parameters.saturating_sub(share.replicated);
+            let figure = added(vec![Figure::size("its part of what is cut", cut), Figure::size("what is kept whole", share.replicated)]);
+            add("device-parameters", "parameters on each device", figure, Unit::Parameters, "");
+            let a_token = Figure::size("numbers", share.cache_numbers).stored_as(run.kv_dtype)?;
+            add("device-kv-cache-per-token", "KV cache of one token on each device", a_token, Unit::Bytes, "");
+        }
+        let Some(room) = self.room(run)? else { return Ok(()) };
+        if let Some(left) = room.left {
+            let figure = Figure {
+                formula: "memory − weights".into(),
+                factors: format!("{} − {}", room.memory, room.weights),
+                value: left,
+            };
+            add("memory-left", "memory left beside the weights", figure, Unit::Bytes, "");
+        }
+        if let Some(longest) = room.longest.filter(|longest| *longest < u64::MAX) {
+            let figure = Figure::size("largest n whose cache fits", longest);
+            add("longest-context", "longest context that fits", figure, Unit::Tokens, "");
+        }
+        if let Some(most) = room.most.filter(|most| *most < u64::MAX) {
+            let figure = Figure::size("largest B whose caches fit", most);
+            add("largest-batch", "most sequences that fit", figure, Unit::Sequences, "");
+        }
+        Ok(())
+    }
+
     fn work(&self, run: &Run, all: &mut Vec<Named>) -> Outcome<()> {
         let (full, causal) = (self.prefill(run, false)?, self.prefill(run, true)?);
         if full.all()? == 0 {
@@ -339,14 +405,14 @@ impl Model {
                     Figure::size("KV cache", step.cache_bytes),
                 ]),
                 Unit::Bytes,
-                "weights once for the whole batch, the cache of one sequence",
+                "weights once for the whole batch (of experts, those that its tokens are expected to use), the cache of one sequence",
             );
         }
         if let Some(n) = self.crossing(run) {
             add(
                 "crossing",
                 "length from which the score products outweigh all others".into(),
-                Figure::size("smallest such n", n),
+                Figure::size("smallest n with scores and mix > everything else", n),
                 Unit::Tokens,
                 "",
             );
@@ -403,15 +469,7 @@ fn times_tokens(row: &Row, tokens: u64, several: bool) -> Figure {
 
 /// `a + b + …`
 fn added(parts: Vec<Figure>) -> Figure {
-    let join = |text: fn(&Figure) -> &str| {
-        if parts.len() > 6 {
-            let more = parts.len() - 5;
-            let shown: Vec<&str> = parts.iter().take(5).map(text).collect();
-            format!("{} + … ({more} more)", shown.join(" + "))
-        } else {
-            parts.iter().map(text).collect::<Vec<_>>().join(" + ")
-        }
-    };
+    let join = |text: fn(&Figure) -> &str| parts.iter().map(text).collect::<Vec<_>>().join(" + ");
     Figure {
         formula: join(|part| &part.formula),
         factors: join(|part| &part.factors),

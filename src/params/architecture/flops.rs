@@ -50,7 +50,7 @@ impl Model {
     /// # Errors
     /// They do not fit in 64 bits.
     pub fn products(&self, lengths: Lengths) -> Outcome<Products> {
-        self.counted(lengths, |attention, asks, sees| every_pair(attention, asks, sees))
+        self.counted(lengths, false, every_pair)
     }
 
     /// The same, where a causal mask and windows leave out what nobody looks at.
@@ -58,17 +58,19 @@ impl Model {
     /// # Errors
     /// They do not fit in 64 bits.
     pub fn causal_products(&self, lengths: Lengths) -> Outcome<Products> {
-        self.counted(lengths, |attention, asks, sees| {
-            let looks_back = !attention.cross && attention.cache != Cache::None;
-            if looks_back {
-                seen_pairs(asks, sees, attention.window)
-            } else {
-                every_pair(attention, asks, sees)
-            }
-        })
+        self.counted(lengths, false, pairs_left)
     }
 
-    fn counted(&self, lengths: Lengths, pairs: impl Fn(&Attention, u64, u64) -> u128) -> Outcome<Products> {
+    /// One step of decoding: as [`Model::causal_products`], but heads that share a latent compare with the latent itself
+    /// (their up-projections are absorbed into queries and outputs, DeepSeek-AI 2024, §2.1.2) instead of expanding it.
+    ///
+    /// # Errors
+    /// They do not fit in 64 bits.
+    pub fn decoding_products(&self, lengths: Lengths) -> Outcome<Products> {
+        self.counted(lengths, true, pairs_left)
+    }
+
+    fn counted(&self, lengths: Lengths, absorbed: bool, pairs: impl Fn(&Attention, u64, u64) -> u128) -> Outcome<Products> {
         let mut all = Products::default();
         for tensor in &self.tensors {
             let Some(product) = tensor.product else { continue };
@@ -96,8 +98,13 @@ impl Model {
             let applied = u128::from(attention.product.applied);
             let pairs = pairs(attention, asks, sees).checked_mul(applied).ok_or_else(too_many)?;
             let heads = u128::from(attention.num_heads.value());
-            let widths =
-                heads.checked_mul(u128::from(attention.d_k.value()) + u128::from(attention.d_v.value()));
+            let (d_k, d_v) = match attention.cache {
+                Cache::Latent { rank, rope, .. } if absorbed => {
+                    (u128::from(rank) + u128::from(rope), u128::from(rank))
+                }
+                _ => (u128::from(attention.d_k.value()), u128::from(attention.d_v.value())),
+            };
+            let widths = heads.checked_mul(d_k + d_v);
             let widths = widths.ok_or_else(too_many)? + u128::from(attention.scores);
             let extra = u128::from(asks) * u128::from(attention.extra);
             add(&mut all.attention_scores, pairs.checked_mul(widths).ok_or_else(too_many)?)?;
@@ -110,6 +117,15 @@ impl Model {
 
 fn every_pair(_: &Attention, asks: u64, sees: u64) -> u128 {
     u128::from(asks) * u128::from(sees)
+}
+
+/// The pairs that a causal mask and windows leave; an encoder's window reaches to both sides.
+fn pairs_left(attention: &Attention, asks: u64, sees: u64) -> u128 {
+    match (attention.cross, attention.cache) {
+        (true, _) => every_pair(attention, asks, sees),
+        (false, Cache::None) => every_pair(attention, asks, sees.min(attention.window.unwrap_or(u64::MAX))),
+        (false, _) => seen_pairs(asks, sees, attention.window),
+    }
 }
 
 /// Pairs of a position and one at or before it, no more than a window back: Σ min(i, w) over the positions i that ask,

@@ -155,7 +155,13 @@ pub fn build(config: &Json, asked: &Asked) -> Outcome<Model> {
             .into());
         }
     };
-    let family = Family::of_type(&model_type).unwrap_or_else(|| Err(unknown_type(&model_type)))?;
+    let unknown = || match &asked.family {
+        Some(_) => Faults(unknown_type(&model_type).0.into_iter().map(|fault| {
+            fault.at(Place { source: "--as".into(), ..Place::default() })
+        }).collect()),
+        None => unknown_type(&model_type),
+    };
+    let family = Family::of_type(&model_type).unwrap_or_else(|| Err(unknown()))?;
     let (kind, class) = class(&family, &model_type, given, asked)?;
     let map = Map { given: given.clone(), ..Map::default() };
     let config = Config::new(map, &model_type, &family.defaults);
@@ -249,6 +255,19 @@ fn class(
         let class = family.class_names(&named, model_type).into_iter().next().unwrap_or_default();
         return Ok((named, class));
     }
+    // read as another family, a class is that family's of the same kind
+    let own_type = given.get("model_type").and_then(Json::as_str).unwrap_or_default();
+    let of_own_family = || match Family::of_type(own_type) {
+        Some(Ok(own)) => own.kind_of(&named, own_type).map(str::to_owned),
+        _ => family.kinds().find(|kind| named.ends_with(&family::suffix(kind))).map(str::to_owned),
+    };
+    if asked.family.is_some()
+        && family.kind_of(&named, model_type).is_none()
+        && let Some(kind) = of_own_family().filter(|kind| family.kinds().any(|known| known == kind))
+    {
+        let class = family.class_names(&kind, model_type).into_iter().next().unwrap_or_default();
+        return Ok((kind, class));
+    }
     match family.kind_of(&named, model_type) {
         Some(kind) => Ok((kind.to_owned(), named)),
         None => {
@@ -277,7 +296,7 @@ fn class(
 }
 
 /// Numbers the layers: lists that hold attention are stacks; where nothing attends, lists of mixers, or else all lists.
-fn finish(scope: Scope, mut found: expand::Found) -> Outcome<Model> {
+fn finish(mut scope: Scope, mut found: expand::Found) -> Outcome<Model> {
     let any_mixer = found.tensors.iter().any(|tensor| tensor.group == Group::Mixer);
     let holds = |list: usize| {
         let attends = found.attention_lists.iter().any(|at| at.is_some_and(|(l, _)| l == list));
@@ -320,6 +339,15 @@ fn finish(scope: Scope, mut found: expand::Found) -> Outcome<Model> {
             Ok(Some((value::Value::Whole(whole), _))) => u64::try_from(whole.value).ok(),
             _ => None,
         });
+    let mut named = |name: &str| match scope.named(name) {
+        Ok(Some(value::Value::Whole(whole))) => u64::try_from(whole.value).ok().filter(|value| *value > 0),
+        _ => None,
+    };
+    let (d_model, usual_length, usual_source) = (named("d_model"), named("usual_length"), named("usual_source"));
+    let given = &scope.config.map.given;
+    let text = |value: Option<&Json>| value.and_then(Json::as_str).map(str::to_owned);
+    let dtype = text(given.get("dtype").or(given.get("torch_dtype")));
+    let packed = text(given.get("quantization_config").and_then(|map| map.get("quant_method")));
     let facts = scope
         .facts
         .iter()
@@ -336,6 +364,10 @@ fn finish(scope: Scope, mut found: expand::Found) -> Outcome<Model> {
         stacks,
         facts,
         context,
+        d_model,
+        usual_length,
+        usual_source,
+        stored_as: (dtype, packed),
     })
 }
 

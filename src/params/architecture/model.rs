@@ -30,6 +30,14 @@ pub struct Model {
     pub facts: Vec<Fact>,
     /// Tokens that the config says it was made for, where it does.
     pub context: Option<u64>,
+    /// Width of what layers hand on, where the whole model has one.
+    pub d_model: Option<u64>,
+    /// How long its sequences always are: the patches of a picture.
+    pub usual_length: Option<u64>,
+    /// How long its encoder's sequences always are: half a minute of sound.
+    pub usual_source: Option<u64>,
+    /// What the config says its numbers are stored in (`bfloat16`), and how they are packed (`awq`), where it does.
+    pub stored_as: (Option<String>, Option<String>),
 }
 
 /// A key of the config that was used.

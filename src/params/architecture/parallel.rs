@@ -3,7 +3,7 @@
 //! Queries, experts and feed-forward layers are cut, keys and values as far as there are heads to cut, and the vocabulary is
 //! cut into equal parts (Shoeybi et al. 2019). Norms, routers, latent down-projections and mixers stand on every device.
 
-use super::cache::{self, Kind, Row};
+use super::cache::{self, Row};
 use super::model::{Attention, Group, Model, Tensor};
 use crate::fault::Outcome;
 use crate::params::figure::sum;
@@ -55,12 +55,8 @@ impl Model {
             }
             parts.push(part(tensor, cut, devices));
         }
-        let plan = self.cache().unwrap_or_default();
-        let mut rows: Vec<Row> = plan.own.into_iter().chain(plan.cross).collect();
-        for row in rows.iter_mut().filter(|row| row.kind != Kind::Latent) {
-            row.k.0 = row.k.0.div_ceil(devices);
-            row.v.0 = row.v.0.div_ceil(devices);
-        }
+        let plan = self.cache().unwrap_or_default().on_each_of(devices);
+        let rows: Vec<Row> = plan.own.into_iter().chain(plan.cross).collect();
         Ok(Share {
             devices,
             parameters: sum(parts, "the parameters of a device")?,
@@ -159,15 +155,16 @@ const LEADS_BACK: [&str; 9] =
 fn attention_cut(name: &str, is_bias: bool, tensor: &Tensor, attention: &Attention) -> Cut {
     let (h, g) = (attention.num_heads.value(), attention.num_kv_heads.value());
     let (d_k, d_v) = (attention.d_k.value(), attention.d_v.value());
-    let rows: u64 = tensor.shape.first().map_or(1, |size| size.value());
-    let out = if name == "c_attn" { tensor.shape.last().map_or(1, |size| size.value()) } else { rows };
+    let sizes: Vec<u64> = tensor.shape.iter().map(|size| size.value()).collect();
+    let out = sizes.first().copied().unwrap_or(1);
     let is_norm = name.contains("norm") || name.ends_with("_ln");
     let leads_in = ["q_a", "kv_a", "kv_down", "q_down"].iter().any(|word| name.contains(word));
     if is_norm || leads_in {
         return Cut::Whole;
     }
-    let fused = out == h * d_k + g * (d_k + d_v) && out > h * d_k;
-    if fused {
+    // as linear layers store it, or transposed as GPT-2 does
+    let packed = h.saturating_mul(d_k).saturating_add(g.saturating_mul(d_k.saturating_add(d_v)));
+    if sizes.contains(&packed) && !name.starts_with(['q', 'k', 'v']) || name.contains("qkv") {
         return Cut::Fused { h, g, d_k, d_v };
     }
     if tensor.shape.len() == 1 && !is_bias {

@@ -55,7 +55,7 @@ pub fn unknown<T>(name: &str, others: &[&'static str]) -> Outcome<T> {
         Some(near) => format!("{near}, or see them all with mha params --list"),
         None => "mha params --list shows them all; a config.json, a model's folder or its weights can be given too".into(),
     };
-    Err(Fault::new(format!("no preset is called {shown}"), "", remedy).in_source("PRESET").into())
+    Err(Fault::new(format!("no preset is called {shown}"), "", remedy).in_source("MODEL").into())
 }
 
 fn lines() -> impl Iterator<Item = (&'static str, &'static str)> {

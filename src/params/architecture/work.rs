@@ -22,6 +22,25 @@ pub struct Run {
     pub dtype: Dtype,
     /// What the KV cache is stored in.
     pub kv_dtype: Dtype,
+    /// Devices that heads are shared between; 1 for a whole model on one.
+    pub devices: u64,
+    /// Bytes of each device's memory, where that is known.
+    pub memory: Option<u64>,
+}
+
+/// What fits beside the weights into each device's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes of a device.
+    pub memory: u64,
+    /// Bytes of weights on each.
+    pub weights: u64,
+    /// What is left for the cache; `None` where not even the weights fit.
+    pub left: Option<u64>,
+    /// The longest context of the batch; `None` where nothing is cached or not even one token fits.
+    pub longest: Option<u64>,
+    /// The most sequences of the length that is run; `None` where nothing is cached.
+    pub most: Option<u64>,
 }
 
 /// One step of decoding: one new token of every sequence.
@@ -29,17 +48,21 @@ pub struct Run {
 pub struct Decoding {
     /// Multiplications of one sequence.
     pub products: Products,
-    /// Bytes of weights that a step reads: what a token uses, once for the whole batch.
+    /// Sequences at a time.
+    pub batch: u64,
+    /// Bytes of weights that a step reads, once for the whole batch; of routed experts those that some token of the batch
+    /// is expected to use.
     pub weight_bytes: u64,
     /// Bytes of cache that it reads, of one sequence.
     pub cache_bytes: u64,
 }
 
 impl Decoding {
-    /// FLOPs for each byte that is read, with so many sequences at a time.
-    pub fn intensity(&self, batch: u64) -> f64 {
-        let flops = 2.0 * self.products.all().unwrap_or(u64::MAX) as f64 * batch as f64;
-        flops / (self.weight_bytes as f64 + self.cache_bytes as f64 * batch as f64)
+    /// FLOPs for each byte that is read.
+    pub fn intensity(&self) -> f64 {
+        let batch = self.batch as f64;
+        let flops = 2.0 * self.products.all().unwrap_or(u64::MAX) as f64 * batch;
+        flops / (self.weight_bytes as f64 + self.cache_bytes as f64 * batch)
     }
 }
 
@@ -81,33 +104,36 @@ impl Model {
         let cached = cache::numbers(&plan.own, run.seq_len)?
             .saturating_add(cache::numbers(&plan.cross, run.source_len)?);
         Ok(Decoding {
-            products: self.causal_products(lengths)?,
-            weight_bytes: run.dtype.bytes(self.read_by_a_token()?)?,
+            products: self.decoding_products(lengths)?,
+            batch: run.batch,
+            weight_bytes: run.dtype.bytes(self.read_by(run.batch))?,
             cache_bytes: run.kv_dtype.bytes(cached)?,
         })
     }
 
-    /// Parameters that a step of decoding reads: all that a token uses, but of the tables only a row (left out), and
-    /// nothing of the encoder.
-    fn read_by_a_token(&self) -> Outcome<u64> {
+    /// Parameters that a step of decoding reads for so many sequences: all matrices that a token uses (of tables only a row,
+    /// which is left out), and nothing of the encoder.
+    ///
+    /// Different tokens use different experts: if each picks k of E at random, E·(1 − (1 − k/E)^B) of them are expected to be
+    /// read.
+    fn read_by(&self, batch: u64) -> u64 {
         let mut sum: u128 = 0;
         for tensor in &self.tensors {
             let Some(product) = tensor.product else { continue };
             if product.positions.side == Side::Source || product.positions.never() {
                 continue;
             }
-            let count = u128::from(tensor.count);
-            sum += match tensor.experts {
-                Some(routed) => {
-                    count * u128::from(routed.active.min(routed.of)) / u128::from(routed.of.max(1))
-                }
-                None => count,
-            };
+            let part = tensor.experts.map_or(1.0, |routed| {
+                let used = routed.active.min(routed.of) as f64 / routed.of.max(1) as f64;
+                1.0 - (1.0 - used).powf(batch as f64)
+            });
+            sum += (tensor.count as f64 * part).round() as u128;
         }
-        Ok(u64::try_from(sum).unwrap_or(u64::MAX))
+        u64::try_from(sum).unwrap_or(u64::MAX)
     }
 
-    /// From which length on the products of scores (Q·Kᵀ, A·V) outweigh all others of a pass; `None` where they never do.
+    /// From which length on the products of scores (Q·Kᵀ, A·V) of the pairs that masks and windows leave outweigh all others of
+    /// a pass; `None` where they never do.
     ///
     /// # Errors
     /// The counts do not fit in 64 bits.
@@ -116,7 +142,7 @@ impl Model {
             return None;
         }
         let outweighs = |n: u64| {
-            let products = self.prefill(&Run { seq_len: n, source_len: n, ..*run }, false).ok()?;
+            let products = self.prefill(&Run { seq_len: n, source_len: n, ..*run }, true).ok()?;
             let others =
                 u128::from(products.attention_linear) + u128::from(products.rest) + u128::from(products.head);
             Some(u128::from(products.attention_scores) > others)
@@ -124,15 +150,34 @@ impl Model {
         first_where(LONGEST, outweighs)
     }
 
-    /// Bytes that a whole batch caches, of its own sequence and of the encoder's.
+    /// Bytes that a whole batch caches on each device, of its own sequence and of the encoder's.
     ///
     /// # Errors
     /// The counts do not fit in 64 bits.
     pub fn cached_bytes(&self, run: &Run) -> Outcome<u64> {
-        let plan = self.cache().unwrap_or_default();
+        let plan = self.cache().unwrap_or_default().on_each_of(run.devices);
         let one = cache::numbers(&plan.own, run.seq_len)?
             .saturating_add(cache::numbers(&plan.cross, run.source_len)?);
         run.kv_dtype.bytes(one.saturating_mul(run.batch))
+    }
+
+    /// What fits into each device's memory, where that is known.
+    ///
+    /// # Errors
+    /// The counts do not fit in 64 bits.
+    pub fn room(&self, run: &Run) -> Outcome<Option<Room>> {
+        let Some(memory) = run.memory else { return Ok(None) };
+        let parameters = if run.devices > 1 { self.share(run.devices)?.parameters } else { self.parameters()? };
+        let weights = run.dtype.bytes(parameters)?;
+        let left = memory.checked_sub(weights);
+        let caches = left.filter(|_| self.cache().is_some());
+        Ok(Some(Room {
+            memory,
+            weights,
+            left,
+            longest: caches.and_then(|left| self.longest_within(run, left)),
+            most: caches.map(|left| self.most_within(run, left)),
+        }))
     }
 
     /// The longest sequence whose cache fits into so many bytes; `None` where not even one token does, and

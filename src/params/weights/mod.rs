@@ -75,6 +75,11 @@ pub struct StoredTensor {
 }
 
 impl WeightFile {
+    /// Whether it is ggml's format, whose tensors have names of their own.
+    pub fn is_gguf(&self) -> bool {
+        matches!(self.kind, Kind::Gguf | Kind::SplitGguf)
+    }
+
     /// Numbers stored in all tensors; the parameter count where nothing is [`packed`](Self::packed).
     pub fn stored_count(&self) -> u64 {
         // No file is long enough to reach the end of a u64.
