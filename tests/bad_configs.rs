@@ -90,7 +90,7 @@ fn refused(promise: &str, run: &Run, first: &str, place: &str) {
     // a long first line is folded
     let folded: Vec<&str> = lines.by_ref().take_while(|line| !line.starts_with("  -->")).collect();
     let said = folded.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
-    assert_eq!(said, format!("error: {first}"), "{promise}:\n{told}");
+    assert_eq!(said, format!("error: {first}").trim_end(), "{promise}:\n{told}");
     assert!(told.contains(&format!("\n  --> {place}\n")), "{promise}: not at {place}:\n{told}");
     assert!(told.contains("\n  try: "), "{promise}: no remedy in\n{told}");
 }

@@ -142,10 +142,17 @@ fn sizes_by_the_names_of_each_family() {
     );
     case(
         MIXTRAL,
-        "\"num_local_experts\": 1000000000000000",
-        "model.layers.0.mlp.experts.gate_up_proj is too large to count: 1000000000000000 × 256 × 64",
+        "\"num_local_experts\": 1000000000000000000",
+        "model.layers.0.mlp.experts.gate_up_proj is too large to count: 1000000000000000000 × 256 × 64",
         "num_local_experts",
     );
+    for (experts, first) in [
+        ("500000000000000", "too large to count: the model's parameters"),
+        ("300000000000000", "too large to count: parameters·bytes = 14784000000000037696·2"),
+    ] {
+        let config = with(MIXTRAL, &format!("\"num_local_experts\": {experts}"));
+        config_refused("every tensor fits into 64 bits, but not all of them", &config, first, "");
+    }
     case(T5, "\"d_kv\": 0", "d_kv is 0", "d_kv");
     case(T5, "\"num_layers\": null", "num_layers is null, but it needs a whole number", "num_layers");
     case(T5, "\"feed_forward_proj\": 7", "7 stands where a text is needed", "feed_forward_proj");

@@ -99,7 +99,12 @@ fn gguf_headers_that_are_cut_short_or_lie() {
         "",
     );
     let long_key = [&(1u64 << 62).to_le_bytes()[..], &[b'k'; 40]].concat();
-    case("a key of 2^62 bytes", &gguf(3, 0, 1, &long_key), "a key of 4611686018427387904 bytes", "");
+    case(
+        "a key of 2^62 bytes",
+        &gguf(3, 0, 1, &long_key),
+        "the file ends inside its header",
+        " (metadata entry 1 of 1)",
+    );
     case(
         "a tensor of 2^66 numbers",
         &gguf(3, 1, 0, &entry(&[1 << 33, 1 << 33], 0)),

@@ -1,6 +1,6 @@
 //! Numbers that are no sizes, in a Llama that is right otherwise.
 
-use super::{LLAMA, config_refused, with};
+use super::{LLAMA, config_refused, with, without};
 
 #[track_caller]
 fn case(promise: &str, change: &str, first: &str, key: &str) {
@@ -112,27 +112,23 @@ fn counts_are_kept_in_64_bits() {
 
 #[test]
 fn heads_divide() {
-    let case = |promise: &str, changes: [&str; 2], first: &str, key: &str| {
-        config_refused(promise, &with(&with(LLAMA, changes[0]), changes[1]), first, key);
+    let case = |promise: &str, heads: u64, kv_heads: u64, first: &str, key: &str| {
+        // without head_dim the width of a head is what the heads leave of the model's
+        let config = with(LLAMA, &format!("\"num_attention_heads\": {heads}"));
+        let config = with(&config, &format!("\"num_key_value_heads\": {kv_heads}"));
+        config_refused(promise, &without(&config, "head_dim"), first, key);
     };
     case(
         "five heads in 64 columns",
-        ["\"num_attention_heads\": 5", "\"num_key_value_heads\": 5"],
+        5,
+        5,
         "h does not divide d_model: 64 / 5 is not whole",
         "num_attention_heads",
     );
-    case(
-        "three key/value heads for four heads",
-        ["\"num_key_value_heads\": 3", "\"head_dim\": 16"],
-        "4 query heads cannot share 3 key/value heads equally",
-        "num_key_value_heads",
-    );
-    case(
-        "more key/value heads than heads",
-        ["\"num_key_value_heads\": 8", "\"head_dim\": 16"],
-        "4 query heads cannot share 8 key/value heads equally",
-        "num_key_value_heads",
-    );
+    let first = "4 query heads cannot share 3 key/value heads equally";
+    case("three key/value heads for four heads", 4, 3, first, "num_key_value_heads");
+    let first = "4 query heads cannot share 8 key/value heads equally";
+    case("more key/value heads than heads", 4, 8, first, "num_key_value_heads");
 }
 
 #[test]
