@@ -55,8 +55,10 @@ impl Grid {
     pub fn render(&self, page: &Page) -> String {
         let most_rows = if self.whole { usize::MAX } else { MOST_ROWS };
         let rows = shown(self.rows.len(), most_rows, ROWS_BESIDE_GAP);
-        let names: Vec<String> = self.rows.iter().map(|name| self.row_name(name, page)).collect();
-        let corner = broad(&self.row_name(&self.corner, page));
+        let room = self.room_of_names(page);
+        let names: Vec<String> = self.rows.iter().map(|name| self.row_name(name, room, page)).collect();
+        let corner = self.row_name(&self.corner, room, page);
+        let corner = broad(&corner);
         let stub = rows.kept().map(|r| broad(&names[r])).chain([corner, 1]).max().unwrap_or(1);
         let heads: Vec<String> = self
             .columns
@@ -66,11 +68,8 @@ impl Grid {
         let widths: Vec<usize> = (0..heads.len())
             .map(|c| {
                 let at = |r: usize| self.cells.get(r).and_then(|row| row.get(c));
-                let cell = |r: usize| {
-                    at(r).map_or(0, |text| {
-                        if page.ascii { bare_width(&page.letters(text)) } else { bare_width(text) }
-                    })
-                };
+                let line = |text: &str| if page.ascii { bare_width(&page.letters(text)) } else { bare_width(text) };
+                let cell = |r: usize| at(r).map_or(0, |text| text.split('\n').map(line).max().unwrap_or(0));
                 rows.kept().map(cell).chain([width(&heads[c])]).max().unwrap_or(1)
             })
             .collect();
@@ -120,21 +119,19 @@ impl Grid {
         row_shown && (columns <= most_columns || column < page.width || column + page.width >= columns)
     }
 
+    /// Columns that names may take beside the widest number.
+    fn room_of_names(&self, page: &Page) -> usize {
+        let cells =
+            self.cells.iter().flat_map(|row| row.iter().zip(self.align.iter().chain(std::iter::repeat(&Side::Right))));
+        let numbers = cells.filter(|(_, side)| **side == Side::Right).map(|(cell, _)| bare_width(cell)).max();
+        page.width.saturating_sub(numbers.unwrap_or(0) + 7).clamp(8, (page.width / 2).max(8))
+    }
+
     /// A row's name: where every row matters it is told whole, on several lines if need be.
-    fn row_name(&self, name: &str, page: &Page) -> String {
+    fn row_name(&self, name: &str, room: usize, page: &Page) -> String {
         if !self.whole {
             return self.label(name, page);
         }
-        let cells = self
-            .cells
-            .iter()
-            .flat_map(|row| row.iter().zip(self.align.iter().chain(std::iter::repeat(&Side::Right))));
-        let numbers = cells
-            .filter(|(_, side)| **side == Side::Right)
-            .map(|(cell, _)| bare_width(cell))
-            .max()
-            .unwrap_or(0);
-        let room = page.width.saturating_sub(numbers + 7).clamp(8, (page.width / 2).max(8));
         let narrow = Page { width: room, ..*page };
         narrow.paragraph(&with_breaks(&visible(name), room.max(12)), 0).trim_end().to_owned()
     }
@@ -171,7 +168,7 @@ impl Grid {
             line.extend(columns.tail.clone().map(|c| cell(c, &at(c))));
             line
         };
-        let corner = self.row_name(&self.corner, page);
+        let corner = self.row_name(&self.corner, self.room_of_names(page), page);
         table.set_header(line(Cell::new(&corner), &|c| heads[c].clone()));
         let stub = rows.kept().map(|r| broad(&names[r])).chain([broad(&corner)]).max().unwrap_or(1);
         let narrow = Page { width: page.width.saturating_sub(stub + 7), ..*page };
@@ -179,7 +176,7 @@ impl Grid {
             let at = |c: usize| self.cells.get(r).and_then(|row| row.get(c)).cloned().unwrap_or_default();
             // Words wrap inside their cell; numbers never do.
             let fitted = |c: usize| match self.align.get(c) {
-                Some(Side::Left) if width(&at(c)) > narrow.width => {
+                Some(Side::Left) if broad(&at(c)) > narrow.width => {
                     narrow.paragraph(&with_breaks(&at(c), narrow.width.max(12)), 0).trim_end().to_owned()
                 }
                 _ => page.letters(&at(c)),

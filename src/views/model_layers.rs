@@ -97,36 +97,46 @@ fn one_kind(
     all: &mut Vec<Part>,
 ) -> Outcome<()> {
     let layers = model_layers_like(shown.model, attention, tensors);
-    let (h, g) = (attention.num_heads.value(), attention.num_kv_heads.value());
     all.push(Part::Caption(format!("{}: {}", spelled(stack, &layers), kind_of(attention))));
-    let columns =
-        [("shape", Left), ("formula", Left), ("factors", Left), ("parameters", Right), ("a head", Right)];
-    let mut table = Table::new(&attention.pattern, &columns);
+    let columns = [("shape", Left), ("formula", Left), ("parameters", Right), ("a head", Right)];
+    let mut table = Table::new("tensor", &columns);
+    let mut norms = false;
     for tensor in tensors {
         let (shape, formula, factors) = shape(tensor);
+        let formula = if formula == factors { factors } else { format!("{formula}\n= {factors}") };
         let name = tensor.name.strip_prefix(&attention.path).unwrap_or(&tensor.name).trim_start_matches('.');
-        let note = if tensor.group == Group::Norm { " (a norm, not counted as attention)" } else { "" };
-        let share = a_head(tensor, h, g).map_or_else(String::new, count);
+        let is_norm = tensor.group == Group::Norm;
+        norms |= is_norm;
+        let share = a_head(tensor, attention).unwrap_or_default();
         let parameters = if tensor.same_as.is_some() { "shared".into() } else { count(tensor.count) };
-        table.row(format!("{name}{note}"), vec![shape, formula, factors, parameters, share]);
+        table.row(format!("{name}{}", if is_norm { " *" } else { "" }), vec![shape, formula, parameters, share]);
     }
     let own = tensors.iter().filter(|tensor| tensor.group == Group::Attention);
     let each = sum(own.map(|tensor| tensor.count), "a layer's attention")?;
-    table.row("one layer", vec![String::new(), String::new(), String::new(), count(each), String::new()]);
+    table.row("one layer", vec![String::new(), String::new(), count(each), String::new()]);
     if layers.len() > 1 {
-        let factors = format!("{} × {each}", layers.len());
+        let formula = format!("layers × one\n= {} × {each}", layers.len());
         let together = each.saturating_mul(layers.len() as u64);
-        table.row(
-            format!("{} layers", layers.len()),
-            vec![String::new(), "layers × one".into(), factors, count(together), String::new()],
-        );
+        table.row(format!("{} layers", layers.len()), vec![String::new(), formula, count(together), String::new()]);
     }
     all.push(Part::Table(table));
+    if norms {
+        all.push(Part::Say("* A norm that the class keeps here; it is not counted as attention.".into()));
+    }
     Ok(())
 }
 
-/// A head's part of a tensor whose formula names heads: of a query head where it names h, of a key/value head where only g.
-fn a_head(tensor: &Tensor, h: u64, g: u64) -> Option<u64> {
+/// A head's part of a tensor whose formula names heads: of a query head where it names h, of a key/value head where only g; of a
+/// fused matrix whose keys and values are shared, a query head's part.
+fn a_head(tensor: &Tensor, attention: &Attention) -> Option<String> {
+    let (h, g) = (attention.num_heads.value(), attention.num_kv_heads.value());
+    let (d_k, d_v) = (attention.d_k.value(), attention.d_v.value());
+    let sizes: Vec<u64> = tensor.shape.iter().map(|size| size.value()).collect();
+    let queries = h.checked_mul(d_k)?;
+    let packed = queries.checked_add(g.checked_mul(d_k.checked_add(d_v)?)?)?;
+    if g < h && sizes.contains(&packed) && tensor.count.is_multiple_of(packed) {
+        return Some(format!("{} (a query)", count(tensor.count / packed * d_k)));
+    }
     let (_, formula, _) = shape(tensor);
     let names: Vec<&str> = formula.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
     let of = if names.contains(&"h") && h > 1 {
@@ -136,7 +146,7 @@ fn a_head(tensor: &Tensor, h: u64, g: u64) -> Option<u64> {
     } else {
         return None;
     };
-    tensor.count.is_multiple_of(of).then(|| tensor.count / of)
+    tensor.count.is_multiple_of(of).then(|| count(tensor.count / of))
 }
 
 /// The layers of a stack, from 1, that have the same attention.
@@ -191,14 +201,19 @@ pub(super) fn layers(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
             .into_iter()
             .filter(|group| runs.iter().any(|run| of_group(model, run, *group) > 0))
             .collect();
-        let mut columns = vec![("each", Right)];
+        let kinds: Vec<String> = runs.iter().map(|run| short_kind(model, run)).collect();
+        let mixed = kinds.windows(2).any(|pair| pair[0] != pair[1]);
+        let mut columns = if mixed { vec![("kind", Left)] } else { Vec::new() };
+        columns.push(("each", Right));
         columns.extend(used.iter().map(|group| (group.name(), Right)));
         columns.push(("together", Right));
-        let mut table = Table::new(&stack.path, &columns);
-        for run in &runs {
+        all.push(Part::Caption(stack.path.clone()));
+        let mut table = Table::new("layers", &columns);
+        for (run, kind) in runs.iter().zip(kinds) {
             let name =
                 if run.count() == 1 { run.from.to_string() } else { format!("{}–{}", run.from, run.to) };
-            let mut cells = vec![count(run.parameters_each)];
+            let mut cells = if mixed { vec![kind] } else { Vec::new() };
+            cells.push(count(run.parameters_each));
             cells.extend(used.iter().map(|group| count(of_group(model, run, *group))));
             cells.push(count(run.parameters_each.saturating_mul(run.count() as u64)));
             table.row(name, cells);
@@ -207,6 +222,25 @@ pub(super) fn layers(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
         inside(shown, stack, &runs, all);
     }
     Ok(())
+}
+
+/// What tells one run of layers from another: `window 512`, `GQA 8/2`, `mixer`, `experts`.
+fn short_kind(model: &Model, run: &Run) -> String {
+    let mut words = Vec::new();
+    match model.layer_attention(run.layer).find(|attention| !attention.cross) {
+        Some(attention) => {
+            let (h, g) = (attention.num_heads.value(), attention.num_kv_heads.value());
+            words.push(if h == g { format!("{h} heads") } else { format!("{h}/{g} heads") });
+            words.extend(attention.window.map(|window| format!("window {}", count(window))));
+        }
+        None => words.push("no attention".to_owned()),
+    }
+    for (group, word) in [(Group::Mixer, "mixer"), (Group::Experts, "experts")] {
+        if model.layer(run.layer).any(|tensor| tensor.group == group) {
+            words.push(word.to_owned());
+        }
+    }
+    words.join(", ")
 }
 
 fn of_group(model: &Model, run: &Run, group: Group) -> u64 {
@@ -271,9 +305,12 @@ pub(super) fn sharing(shown: &Shown, all: &mut Vec<Part>) {
     if h == 1 {
         return;
     }
+    if matches!(main.cache, Cache::Latent { .. }) {
+        return;
+    }
     all.push(Part::Title("More heads, fewer heads, shared heads".into()));
     let same = if g == h {
-        "the same matrices and as many parameters: heads divide a width, they do not add to it".to_owned()
+        "the same projections and as many parameters in them: heads divide a width, they do not add to it".to_owned()
     } else {
         format!("as many parameters in W_Q and W_O; its keys and values would be {} times as wide", h / g)
     };

@@ -82,7 +82,9 @@ pub fn markdown(parts: &[Part]) -> String {
                 });
                 text.push_str(&line(std::iter::once("---".to_owned()).chain(sides).collect()));
                 for (name, cells) in &table.rows {
-                    let cells = std::iter::once(name).chain(cells).map(|cell| escaped(cell));
+                    let cells = std::iter::once(name).chain(cells).map(|cell| {
+                        cell.split('\n').map(escaped).collect::<Vec<_>>().join("<br>")
+                    });
                     text.push_str(&line(cells.collect()));
                 }
                 text.push('\n');
