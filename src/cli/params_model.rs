@@ -405,7 +405,7 @@ fn bytes(text: &str) -> Outcome<u64> {
         _ => return Err(fault("its unit is none of kB, MB, GB, TB, KiB, MiB, GiB, TiB")),
     };
     let bytes = count * factor;
-    if bytes >= 1.0 && bytes < 9e18 {
+    if (1.0..9e18).contains(&bytes) {
         Ok(bytes as u64)
     } else {
         Err(fault("it is at least one byte, and below 8 EiB"))
