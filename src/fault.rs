@@ -42,11 +42,13 @@ impl Fault {
         self
     }
 
-    /// The same fault, at a file or a flag as a whole; keeps a place that is already known.
+    /// The same fault, at a file or a flag as a whole, or at a key of it that is already known; keeps a place that has a
+    /// source.
     #[must_use]
     pub fn in_source(mut self, source: impl Into<String>) -> Self {
-        if self.place.is_none() {
-            self.place = Some(Place { source: source.into(), ..Place::default() });
+        let place = self.place.get_or_insert_default();
+        if place.source.is_empty() {
+            place.source = source.into();
         }
         self
     }

@@ -407,6 +407,7 @@ fn bytes(text: &str) -> Outcome<u64> {
     let trimmed = text.trim();
     let end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(end);
+    let count = number.parse::<f64>().map_err(|_| fault("it begins with a number, such as 24 or 1.5"))?;
     let factor: f64 = match unit.trim().to_lowercase().as_str() {
         "" if number.len() < 7 => return Err(fault("its unit is missing: a number alone is bytes")),
         "" | "b" | "bytes" => 1.0,
@@ -421,8 +422,8 @@ fn bytes(text: &str) -> Outcome<u64> {
         "k" | "m" | "g" | "t" => return Err(fault("it could be units of 1000 or of 1024: write GB or GiB")),
         _ => return Err(fault("its unit is none of kB, MB, GB, TB, KiB, MiB, GiB, TiB")),
     };
-    let bytes = number.parse::<f64>().map_err(|_| fault("it begins with a number"))? * factor;
-    if bytes >= 1.0 && bytes < 9e18 {
+    let bytes = count * factor;
+    if (1.0..9e18).contains(&bytes) {
         Ok(bytes as u64)
     } else {
         Err(fault("it is at least one byte, and below 8 EiB"))

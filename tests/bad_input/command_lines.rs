@@ -63,7 +63,7 @@ fn lessons_steps_heads_and_sequences_that_are_not_there() {
         "there is no lesson called nosuch",
         "LESSON",
     );
-    case("no preset of that name", &["params", "lama"], "no preset is called lama", "PRESET");
+    case("no preset of that name", &["params", "lama"], "no preset is called lama", "MODEL");
 }
 
 #[test]

@@ -134,7 +134,7 @@ impl Config {
     /// The fault of a key whose value is no whole number.
     pub(super) fn no_whole_number(&self, name: &str, value: &JsonValue) -> Fault {
         let (value, remedy) = match value {
-            JsonValue::String(text) if text.starts_with('\u{7f}') => ("not a number".to_owned(), plain()),
+            JsonValue::String(text) if text.contains('\u{7f}') => ("not a number".to_owned(), plain()),
             JsonValue::String(text) if text.parse::<u64>().is_ok() => {
                 (shown(value), format!("{text}, without quotation marks"))
             }

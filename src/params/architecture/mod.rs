@@ -142,7 +142,8 @@ pub fn build(config: &Json, asked: &Asked) -> Outcome<Model> {
         (Some(family), _) => family.clone(),
         (None, Some(Json::String(model_type))) => model_type.clone(),
         (None, Some(_)) => {
-            return Err(Fault::new("model_type is no text", "it names the architecture", "")
+            let remedy = "a type in quotation marks; `mha params --list families` names them";
+            return Err(Fault::new("model_type is no text", "it names the architecture", remedy)
                 .at(at("model_type"))
                 .into());
         }
@@ -176,7 +177,10 @@ pub fn build(config: &Json, asked: &Asked) -> Outcome<Model> {
     if !scope.insisted {
         understood(&scope, None)?;
     }
-    finish(scope, found)
+    let model = finish(scope, found)?;
+    // whoever counts further may rely on a total that fits
+    model.parameters()?;
+    Ok(model)
 }
 
 /// Refuses a config with a key that changes models and that its class does not know.

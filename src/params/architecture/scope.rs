@@ -144,7 +144,12 @@ impl Scope {
 
     /// A size of a tensor: at least 1.
     pub(super) fn as_size(&self, value: Value) -> Outcome<Whole> {
-        let whole = self.as_whole(value).map_err(|faults| self.blamed(faults))?;
+        // in a sum a switch counts as 1 or 0; alone it is a slip
+        let whole = match value {
+            Value::Bool(_) => Err(self.no_whole_number(&value)),
+            other => self.as_whole(other),
+        };
+        let whole = whole.map_err(|faults| self.blamed(faults))?;
         if whole.value < 1 {
             let stated = |key: &&Rc<str>| {
                 self.config.stated(key).and_then(Json::as_i64) == i64::try_from(whole.value).ok()
