@@ -176,6 +176,48 @@ fn every_size_can_be_given() {
     assert!(wide.contains("But h·d_k = 5·7 = 35 is not d_model = 96"), "{wide}");
 }
 
+/// Totals that the publishers' checkpoints state in their headers.
+#[test]
+fn published_models_have_their_published_counts() {
+    for (name, total) in [
+        ("gpt2-xl", 1_557_611_200_u64),
+        ("llama-2-13b", 13_015_864_320),
+        ("llama-3-70b", 70_553_706_496),
+        ("llama-3.1-405b", 405_853_388_800),
+        ("qwen2.5-72b", 72_706_203_648),
+        ("qwen3-235b-a22b", 235_093_634_560),
+        ("mixtral-8x22b", 140_620_634_112),
+        ("gemma-3-27b", 27_432_406_640),
+    ] {
+        assert_eq!(json(&[name])["total_parameters"], total, "{name}");
+    }
+}
+
+/// 8 devices hold an eighth of the matrices; and what fits is what one device has left: 32 GiB − weights, over the bytes of
+/// one token on it. LLaMA-2 70B in int8 on 8 devices: 1 of 8 key/value heads each, 2·80·1·128·2 bytes a token.
+#[test]
+fn memory_and_devices_go_together() {
+    let report = json(&["llama-2-70b", "--dtype", "int8", "--memory", "32GiB", "--tensor-parallel", "8"]);
+    let each = report["tensor_parallel"]["parameters_each"].as_u64().unwrap();
+    let norms = 161 * 8192; // two a layer and the last, on every device
+    assert_eq!(each, (68_976_648_192 - norms) / 8 + norms);
+    assert_eq!(report["tensor_parallel"]["kv_cache_bytes_per_token_each"], 40_960);
+    let left = 32 * (1 << 30) - each;
+    assert_eq!(report["memory"]["longest_context"], left / 40_960);
+    let page = flowing(&["llama-2-70b", "--dtype", "int8", "--memory", "32GiB", "--tensor-parallel", "8"]);
+    assert!(page.contains("What fits into 32 GiB on each of 8 devices"), "{page}");
+}
+
+/// Of 8 experts of which each token uses 2, a batch of 2 is expected to read 8·(1 − (6/8)²) = 3.5.
+#[test]
+fn a_batch_reads_more_experts_than_a_token() {
+    let bytes = |batch: &str| {
+        json(&["mixtral-8x7b", "--batch", batch])["decoding"]["weight_bytes"].as_u64().unwrap() as f64
+    };
+    let expert = 32.0 * 3.0 * 4096.0 * 14336.0 * 2.0; // 32 layers, three matrices, 2 bytes
+    assert!((bytes("2") - bytes("1") - 1.5 * expert).abs() < 64.0, "{} {}", bytes("1"), bytes("2"));
+}
+
 #[test]
 fn models_are_listed_and_searched() {
     let all = shown(&["--list", "--width", "200"]);

@@ -5,7 +5,7 @@
 pub const TEXT_BYTES: u64 = 64 << 20;
 
 /// Bytes of a `config.json` or another JSON document; the largest with 20,000 labels take one million.
-pub const DOCUMENT_BYTES: u64 = 4 << 20;
+pub const DOCUMENT_BYTES: u64 = 2 << 20;
 
 /// Bytes of one `.npy` array, unpacked: GPT-2's embedding table in single precision takes 147 MiB.
 pub const NPY_BYTES: u64 = 256 << 20;

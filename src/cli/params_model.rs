@@ -19,6 +19,7 @@ use crate::params::weights::{self, WeightFile, compare};
 use crate::params::{Dtype, Key};
 use crate::views::model::{self, Shown};
 use crate::views::page::Layout;
+use crate::views::weights::Use;
 use crate::views::{model_csv, model_json, part, weights as weights_view};
 
 /// What is reported on.
@@ -202,10 +203,11 @@ fn stored(args: &ParamsArgs, file: &WeightFile, path: &Path) -> Outcome<Ending> 
         (whole.attention_only, "--attention-only"),
         (whole.tensor_parallel.is_some(), "--tensor-parallel"),
         (whole.explain.is_some(), "--explain"),
-        (whole.memory.is_some(), "--memory"),
+        (whole.memory.is_some() && !file.is_gguf(), "--memory"),
         (args.sweep.is_some(), "--sweep"),
     ];
-    let sizes = args.sizes.given().map(|(key, _)| key.flag());
+    let lengths = |key: &Key| file.is_gguf() && matches!(key, Key::SeqLen | Key::Batch);
+    let sizes = args.sizes.given().filter(|(key, _)| !lengths(key)).map(|(key, _)| key.flag());
     if let Some(flag) = needs_a_config
         .into_iter()
         .find(|(given, _)| *given)
@@ -218,19 +220,36 @@ fn stored(args: &ParamsArgs, file: &WeightFile, path: &Path) -> Outcome<Ending> 
         let remedy = "give the folder that holds its config.json too, or leave the flag out";
         return Err(Fault::new(format!("{flag} needs a config"), why, remedy).in_source(flag).into());
     }
-    let (name, kv) =
-        (path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(), dtype(&args.kv_dtype));
+    if file.tensors.is_empty() {
+        let fault = Fault::new(
+            "the file holds no tensor",
+            "there is nothing to count",
+            "see whether it is the right file",
+        );
+        return Err(fault.in_source(path.display().to_string()).into());
+    }
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let length = |wanted: Key| {
+        let given = args.sizes.given().find(|(key, _)| *key == wanted);
+        given.map(|(key, text)| key.parse(text).map_err(|faults| faults.in_source(key.flag()))).transpose()
+    };
+    let to = Use {
+        kv_dtype: dtype(&args.kv_dtype),
+        seq_len: length(Key::SeqLen)?,
+        batch: length(Key::Batch)?.unwrap_or(1),
+        memory: whole.memory.as_deref().map(bytes).transpose()?,
+    };
     let page = args.common.page(Layout::Rows);
     output::write(&args.common, Content::Text, |out| match args.format {
         Format::Table => {
-            let parts = weights_view::parts(file, &name, whole.tensors, kv);
+            let parts = weights_view::parts(file, &name, whole.tensors, &to);
             out.write_all(part::terminal(&parts, &page, words(&args.common)).as_bytes())
         }
         Format::Markdown => {
-            out.write_all(part::markdown(&weights_view::parts(file, &name, whole.tensors, kv)).as_bytes())
+            out.write_all(part::markdown(&weights_view::parts(file, &name, whole.tensors, &to)).as_bytes())
         }
         Format::Json => {
-            serde_json::to_writer_pretty(&mut *out, &weights_view::json(file, &name, kv))?;
+            serde_json::to_writer_pretty(&mut *out, &weights_view::json(file, &name, to.kv_dtype))?;
             writeln!(out)
         }
         Format::Csv => weights_view::csv(file, &mut *out),

@@ -1,6 +1,7 @@
 //! The second half of the page of `mha params`: memory, sharing, sweep.
 
 use super::grid::Side;
+use super::model_work::bar;
 use super::number::rounded_bytes;
 use super::params::{Sheet, all, count};
 use crate::params::report::{Memory, Report};
@@ -114,10 +115,23 @@ pub(super) fn swept(sheet: &mut Sheet, report: &Report, sweep: &Sweep) {
             report.kv_dtype
         ),
     });
+    // plotted beside: the figure that the sweep is about, if it changes
+    let changes = |column: &Column| !sweep.unchanged.iter().any(|(same, _)| same == column);
+    let about = match key {
+        Key::NumHeads => [Column::Exponentials, Column::DK],
+        Key::NumKvHeads => [Column::KvCache, Column::Parameters],
+        _ => [Column::Multiplications, Column::Parameters],
+    };
+    let plotted = about.into_iter().find(|column| sweep.rows.len() > 1 && changes(column));
+    let most =
+        plotted.and_then(|column| sweep.rows.iter().map(|row| column.of(row, key)).max()).unwrap_or(1).max(1);
     let rows = sweep.rows.iter().map(|row| {
-        (count(row.value), Column::ALL.iter().map(|column| count(column.of(row, key))).collect::<Vec<_>>())
+        let mut cells: Vec<String> = Column::ALL.iter().map(|column| count(column.of(row, key))).collect();
+        cells.extend(plotted.map(|column| bar(column.of(row, key) as f64 / most as f64, 16)));
+        (count(row.value), cells)
     });
-    let columns = Column::ALL.map(|column| (column.name(), Side::Right));
+    let mut columns = Column::ALL.map(|column| (column.name(), Side::Right)).to_vec();
+    columns.extend(plotted.map(|column| (column.name(), Side::Left)));
     sheet.table(key.symbol(), &columns, rows.collect());
     for (column, value) in &sweep.unchanged {
         let why = match column.why_unchanged(key) {

@@ -71,8 +71,21 @@ pub fn beside(file: &WeightFile, total: u64, compared: &Compared) -> Vec<String>
     said
 }
 
+/// How a file's model is to be run, where its metadata says enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Use {
+    /// What the KV cache is stored in.
+    pub kv_dtype: Dtype,
+    /// Tokens of a sequence, where that was asked.
+    pub seq_len: Option<u64>,
+    /// Sequences at a time.
+    pub batch: u64,
+    /// Bytes of memory, where that was asked.
+    pub memory: Option<u64>,
+}
+
 /// The report of a file alone.
-pub fn parts(file: &WeightFile, name: &str, tensors: bool, kv_dtype: Dtype) -> Vec<Part> {
+pub fn parts(file: &WeightFile, name: &str, tensors: bool, to: &Use) -> Vec<Part> {
     let mut all = vec![Part::Title(format!("{name}: {} stored numbers", count(file.stored_count())))];
     if tensors {
         let columns = [("shape", Left), ("type", Left), ("numbers", Right), ("bytes", Right)];
@@ -94,7 +107,8 @@ pub fn parts(file: &WeightFile, name: &str, tensors: bool, kv_dtype: Dtype) -> V
         )));
     }
     all.extend(file.notes.iter().map(|note| Part::Caption(note.clone())));
-    glance(file, kv_dtype, &mut all);
+    glance(file, to.kv_dtype, &mut all);
+    fits(file, to, &mut all);
     let sorted = file.sorted();
     let mut table =
         Table::new("group", &[("tensors", Right), ("numbers", Right), ("share", Right), ("bytes", Right)]);
@@ -159,6 +173,42 @@ fn glance(file: &WeightFile, kv_dtype: Dtype, all: &mut Vec<Part>) {
         vec![format!("{} bytes ({})", count(file.stored_bytes()), rounded_bytes(file.stored_bytes().into()))],
     );
     all.push(Part::Table(table));
+}
+
+/// What the cache of so many tokens takes, and what fits beside the file's own bytes; windows are not taken into account.
+fn fits(file: &WeightFile, to: &Use, all: &mut Vec<Part>) {
+    let Some(a_token) = file.described().and_then(|found| to.kv_dtype.bytes(found.numbers_per_token()).ok())
+    else {
+        return;
+    };
+    let mut table = Table::new("what", &[("number", Right), ("of", Left)]);
+    if let Some(all) = to.seq_len.and_then(|tokens| a_token.checked_mul(tokens)?.checked_mul(to.batch)) {
+        let tokens = to.seq_len.unwrap_or_default();
+        let name = format!("KV cache of {} × {} tokens", count(to.batch), count(tokens));
+        table.row(name, vec![count(all), rounded_bytes(all.into())]);
+    }
+    if let Some(memory) = to.memory {
+        table.row("memory", vec![count(memory), rounded_bytes(memory.into())]);
+        match memory.checked_sub(file.stored_bytes()) {
+            None => table.line("left beside the weights", &["none", "the weights do not fit"]),
+            Some(left) => {
+                table.row("left beside the weights", vec![count(left), rounded_bytes(left.into())]);
+                let tokens = left / a_token.max(1) / to.batch.max(1);
+                table.row(
+                    format!("longest context of {} sequences", count(to.batch)),
+                    vec![count(tokens), "tokens".into()],
+                );
+            }
+        }
+    }
+    if !table.rows.is_empty() {
+        all.push(Part::Table(table));
+        if file.described().is_some_and(|found| found.window.is_some()) {
+            all.push(Part::Say(
+                "Every layer is taken to grow: layers with a window keep less, so more fits.".into(),
+            ));
+        }
+    }
 }
 
 fn types(file: &WeightFile, all: &mut Vec<Part>) {

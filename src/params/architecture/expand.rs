@@ -493,8 +493,9 @@ impl Found {
         }
         self.class(&mut inner, spot)?;
         self.depth -= 1;
-        if !scope.insisted {
-            super::understood(&inner, if whole { None } else { Some(scope) })?;
+        // where the config itself is read again as its part, its keys are the whole's
+        if !scope.insisted && !whole {
+            super::understood(&inner)?;
         }
         let facts = inner.facts.into_iter().map(|(key, value, source)| {
             let inside = path.is_empty() || key.starts_with(path.as_str());

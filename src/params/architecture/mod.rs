@@ -40,18 +40,21 @@
 //! tied: {lm_head.weight: embed_tokens.weight if tie_word_embeddings}
 //! ```
 //!
-//! **Keys of a tree** are module names, dotted where that is shorter (`self.query`). `name[count]` repeats the module
-//! with index `i`; `name[j < count]` names the index `j`; `name[i = from .. to]` starts elsewhere. ` if condition` at
+//! **Keys of a tree** are module names, dotted where that is shorter (`self.query`); `{name}` inside one is the value of a
+//! local name. `name[count]` repeats the module
+//! with index `i`; `name[j < count]` names the index `j`; `name[i = from .. to]` starts elsewhere, `name[x in list]` takes every item. ` if condition` at
 //! the end leaves it out. Keys that begin with `$` say something about the module they stand in:
 //!
 //! | key | meaning |
 //! | --- | --- |
 //! | `$let: {name: formula}` | local names, for this module and what is inside |
-//! | `$attention: {heads, kv_heads, d_k, d_v, window, cache, cross, side}` | this module attends. Absent entries: `h`, `g`, `d_k` and `d_v` of the surroundings (`g` = `h` and `d_v` = `d_k` where there is no such name), no window, `cache: cached` (a family-wide name, `true` for decoders), `cross: false`. `cache` may be `false`, `true`, or `latent` (then `rank` and `rope` give the two widths, and `nope` the width of the unrotated part). Everything inside is grouped as attention, also norms, except `residual_norm(…)` |
+//! | `$attention: {heads, kv_heads, d_k, d_v, window, cache, cross, side, scores, extra}` | this module attends. Absent entries: `h`, `g`, `d_k` and `d_v` of the surroundings (`g` = `h` and `d_v` = `d_k` where there is no such name), no window, `cache: cached` (a family-wide name, `true` for decoders), `cross: false`. `scores` are further multiplications for each pair of positions (an indexer's), `extra` for each position. `cache` may be `false`, `true`, or `latent` (then `rank` and `rope` give the two widths, and `nope` the width of the unrotated part). Everything inside is grouped as attention, also norms, except `residual_norm(…)` |
 //! | `$group: word` | the group of what is inside: `embedding`, `attention`, `feed-forward`, `experts`, `shared experts`, `router`, `mixer` (linear attention, state space, convolution inside a layer), `norm`, `pooler`, `head`, `projector`, `features` (patches, convolutions before the first layer), `other`. Short form at the end of a key: `router @router: linear(d, E)`. Where nothing is said: what `embedding(…)` holds is `embedding`, norms are `norm`, anything else in a list of layers is `feed-forward`, in `classes` it is `head`, elsewhere `other` |
+//! | `$module: call` | the tensors of this call stand here, before the children: for a call that needs `$` keys beside it |
+//! | `$frozen: true`, `name @frozen: …` | training leaves it as it is |
 //! | `$experts: {of: E, active: k}` | what is inside is routed: k of E are used for a token |
 //! | `$side: encoder` or `decoder` | which tokens go through it (encoder–decoder models; `decoder` unless said) |
-//! | `$positions: 1` | it is applied to so many positions of a sequence, not to all (a pooler, a classification head) |
+//! | `$positions: 1` | it is applied to so many positions, not to all of a sequence (a pooler, a classification head); may name the sequence's own, `tokens`, linearly; 0 keeps it out of the work |
 //! | `$applied: formula` | the same weights are applied so many times, one after another (ALBERT) |
 //! | `$shared: formula` | modules of the same path pattern and the same value here are one module: its tensors count once |
 //!
@@ -73,13 +76,15 @@
 //! **Formulas** are written as in Python: `+ - * / // % **`, comparisons (chains are not), `and or not`, `a if c else b`,
 //! `in`, `[list, items]`, `list[i]` (negative from the end), `'text'`, `null true false`, `config.key`. Besides:
 //! `a ?? b` is b where a is null; `/` must come out whole for whole numbers (a fault names both otherwise), `//` rounds
-//! down, `**` is power. Functions: `len(x)`, `sum(x)`, `min(…)`, `max(…)`, `round_up(x, multiple)`, `ceil_div(a, b)`,
+//! down, `**` is power. A name may stand for nothing at the left of `??` only. Functions: `len(x)`, `sum(x)`, `min(…)`, `max(…)`, `round_up(x, multiple)`, `ceil_div(a, b)`,
 //! `int(x)` (of a float, toward zero), `round(x)`, `range(n)`, `log2(x)`, `given('key')` (whether the config states it, null or not),
 //! `list(x, n)` (x itself where it is a list, else n times x), `count(list, x)` (how many items equal x), `fault('text')`
 //! (refuses the config), `[formula for x in list]`, `starts_with(text, part)`, `contains(text, part)`.
 //! A name is looked up as: index or block parameter, `$let`, the family's `let`, then the config's key (through the type's
 //! aliases; what is absent is the type's default, and what has none is a fault). `class` is the kind of class being built
-//! (`'base'`, `'causal-lm'`), `class_name` its name, `model_type` the config's. `num_labels` follows `id2label`.
+//! (`'base'`, `'causal-lm'`), `class_name` its name, `model_type` the config's, `config` the whole config. Of the names in `let`
+//! the report itself reads `d_model`, `cached`, `usual_length` and `usual_source` (lengths that are always the same: patches of
+//! a picture) and `counts_work` (false where stages shrink the sequence). `num_labels` follows `id2label`.
 //!
 //! **Laying over** (`like`): maps are merged by module name; a key without `[…]` or ` if …` keeps the parent's; a value of
 //! `null` takes the parent's module away; anything else replaces it, keeping its place. `let`, `blocks`, `classes`,
@@ -175,7 +180,7 @@ pub fn build(config: &Json, asked: &Asked) -> Outcome<Model> {
     let mut found = expand::Found::default();
     expand::class(&mut scope, &mut found)?;
     if !scope.insisted {
-        understood(&scope, None)?;
+        understood(&scope)?;
     }
     let model = finish(scope, found)?;
     // whoever counts further may rely on a total that fits
@@ -184,10 +189,8 @@ pub fn build(config: &Json, asked: &Asked) -> Outcome<Model> {
 }
 
 /// Refuses a config with a key that changes models and that its class does not know.
-fn understood(scope: &Scope, around: Option<&Scope>) -> Outcome<()> {
-    let is_read = |key: &str| {
-        scope.read_keys().chain(around.into_iter().flat_map(Scope::read_keys)).any(|read| read == key)
-    };
+fn understood(scope: &Scope) -> Outcome<()> {
+    let is_read = |key: &str| scope.read_keys().any(|read| read == key);
     let path = &scope.config.map.path;
     let inside = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     let read: Vec<&str> = scope.read_keys().collect();
