@@ -61,7 +61,9 @@ pub(super) fn attention(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
     }
     all.push(Part::Title("Attention, matrix by matrix".into()));
     let index = by_attention(model);
-    let mut known: Vec<(String, Vec<(String, Vec<u64>)>)> = Vec::new();
+    /// A tensor's name in its module, and its shape.
+    type Named = (String, Vec<u64>);
+    let mut known: Vec<(String, Vec<Named>)> = Vec::new();
     for stack in &model.stacks {
         for run in model.runs(stack)? {
             for (at, attention) in

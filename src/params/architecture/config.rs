@@ -328,7 +328,7 @@ const STRUCTURAL: [&str; 28] = [
 ];
 
 /// A key that the class would have to know, and does not: its name.
-pub(super) fn not_understood<'a>(config: &'a Config, is_read: impl Fn(&str) -> bool) -> Option<&'a str> {
+pub(super) fn not_understood(config: &Config, is_read: impl Fn(&str) -> bool) -> Option<&str> {
     let says_something = |value: &JsonValue| match value {
         JsonValue::Null | JsonValue::Bool(false) => false,
         JsonValue::Number(number) => number.as_f64() != Some(0.0),

@@ -91,6 +91,8 @@
 //! `names` and `tied` are merged by name. Names in `let` are evaluated when used, so a child's `d_k` reaches the
 //! parent's tree.
 
+mod arithmetic;
+mod built_in;
 pub mod cache;
 pub mod change;
 mod config;
@@ -99,11 +101,14 @@ mod family;
 pub mod figures;
 pub mod flops;
 mod formula;
+mod functions;
 pub mod model;
 pub mod parallel;
 pub mod presets;
 pub mod runs;
 mod scope;
+mod spot;
+mod tree;
 mod value;
 pub mod variants;
 pub mod work;

@@ -8,13 +8,9 @@ use serde_json::Value as Json;
 use super::config::{Config, Source};
 use super::family::Family;
 use super::formula::{Formula, Sign};
-use super::value::{Joint, Map, Value, Whole};
+use super::value::{Map, Value, Whole};
 use crate::fault::{Fault, Faults, Outcome, Place};
 
-/// The largest whole number that a formula may come to.
-const LARGEST: i128 = 1 << 62;
-/// Longest list that a formula may make.
-const MOST_ITEMS: i128 = 20_000;
 /// Most formulas that one config may take; the largest real ones take a hundred thousand.
 const MOST_STEPS: u64 = 20_000_000;
 /// Deepest chain of names that stand for formulas.
@@ -391,7 +387,7 @@ impl Scope {
     }
 
     /// `text_config.hidden_size`: stated there, or the default of a config inside this type.
-    fn member(&mut self, map: &Value, key: &str) -> Outcome<Value> {
+    pub(super) fn member(&mut self, map: &Value, key: &str) -> Outcome<Value> {
         match map {
             Value::Map(map) => match Config::new((**map).clone(), "", &map.defaults).get(key)? {
                 Some((value, source)) => {
@@ -413,7 +409,7 @@ impl Scope {
         }
     }
 
-    fn item(&mut self, list: &Value, index: &Value) -> Outcome<Value> {
+    pub(super) fn item(&mut self, list: &Value, index: &Value) -> Outcome<Value> {
         if let (Value::Map(_), Value::Text(key)) = (list, index) {
             return self.member(list, key);
         }
@@ -436,47 +432,6 @@ impl Scope {
         found.cloned().ok_or_else(|| {
             let what = format!("a list has {} items, and item {} is needed", items.len(), at + 1);
             Fault::new(what, "one value a layer is read from it", "give as many as there are layers").into()
-        })
-    }
-
-    fn two(&self, sign: Sign, left: Value, right: Value) -> Outcome<Value> {
-        let contains = |list: &Value, item: &Value| match (list, item) {
-            (Value::List(items), item) => Ok(items.iter().any(|one| one.is_equal(item))),
-            (Value::Text(text), Value::Text(part)) => Ok(text.contains(&**part)),
-            (Value::Null, _) => Ok(false),
-            _ => Err(Faults::from(Fault::new(format!("{list} stands where a list is needed"), "", ""))),
-        };
-        Ok(match sign {
-            Sign::Equal => Value::Bool(left.is_equal(&right)),
-            Sign::Unequal => Value::Bool(!left.is_equal(&right)),
-            Sign::In => Value::Bool(contains(&right, &left)?),
-            Sign::NotIn => Value::Bool(!contains(&right, &left)?),
-            Sign::Less | Sign::LessOrEqual | Sign::More | Sign::MoreOrEqual => {
-                let (left, right) = (self.number(&left)?, self.number(&right)?);
-                Value::Bool(match sign {
-                    Sign::Less => left < right,
-                    Sign::LessOrEqual => left <= right,
-                    Sign::More => left > right,
-                    _ => left >= right,
-                })
-            }
-            _ => match (&left, &right) {
-                (Value::List(a), Value::List(b)) if sign == Sign::Plus => {
-                    Value::List(a.iter().chain(b.iter()).cloned().collect())
-                }
-                (Value::List(a), Value::Whole(times)) if sign == Sign::Times => {
-                    let count = times.value.clamp(0, MOST_ITEMS) as usize;
-                    let length = a.len().saturating_mul(count);
-                    if length as i128 > MOST_ITEMS || times.value > MOST_ITEMS {
-                        return Err(too_large("a list"));
-                    }
-                    Value::List((0..count).flat_map(|_| a.iter().cloned()).collect())
-                }
-                (Value::Fraction(_), _) | (_, Value::Fraction(_)) => {
-                    Value::Fraction(fractions(sign, self.number(&left)?, self.number(&right)?))
-                }
-                _ => Value::Whole(self.wholes(sign, &self.as_whole(left)?, &self.as_whole(right)?)?),
-            },
         })
     }
 
@@ -506,174 +461,6 @@ impl Scope {
         let config = Config::new(Map { defaults: Default::default(), ..map }, &model_type, &family.defaults);
         Ok(Self::new(config, family, kind, names.first().map_or("", String::as_str)))
     }
-
-    fn number(&self, value: &Value) -> Outcome<f64> {
-        match value {
-            Value::Fraction(value) => Ok(*value),
-            other => Ok(self.as_whole(other.clone())?.value as f64),
-        }
-    }
-
-    fn wholes(&self, sign: Sign, left: &Whole, right: &Whole) -> Outcome<Whole> {
-        let (a, b) = (left.value, right.value);
-        let divides = matches!(sign, Sign::Over | Sign::FloorOver | Sign::Modulo);
-        if divides && b == 0 {
-            let what = format!("{} is 0, and {} is divided by it", right.formula(), left.formula());
-            return Err(Fault::new(what, "", "give at least 1").into());
-        }
-        if sign == Sign::Over && a % b != 0 {
-            let what =
-                format!("{} does not divide {}: {a} / {b} is not whole", right.formula(), left.formula());
-            let near = u64::try_from(a)
-                .ok()
-                .zip(u64::try_from(b).ok())
-                .map(|(a, b)| crate::params::neighbours(a, b));
-            let remedy = near
-                .filter(|near| !near.is_empty())
-                .map_or_else(String::new, |near| format!("{} {near}", right.formula()));
-            return Err(Fault::new(what, "a size must be whole", remedy).into());
-        }
-        let (joint, value) = match sign {
-            Sign::Plus => (Joint::Plus, a.checked_add(b)),
-            Sign::Minus => (Joint::Minus, a.checked_sub(b)),
-            Sign::Times => (Joint::Times, a.checked_mul(b)),
-            Sign::Over => (Joint::Over, a.checked_div(b)),
-            Sign::FloorOver => {
-                (Joint::FloorOver, Some(a.div_euclid(b) - i128::from(b < 0 && a.rem_euclid(b) != 0)))
-            }
-            Sign::Modulo => (Joint::Modulo, Some(a.rem_euclid(b))),
-            _ => (Joint::Power, u32::try_from(b).ok().and_then(|b| a.checked_pow(b))),
-        };
-        match value {
-            Some(value) if value.abs() <= LARGEST => Ok(Whole::joined(joint, left, right, value)),
-            _ => Err(too_large(&format!("{}{}{}", left.formula(), joint.text(), right.formula()))),
-        }
-    }
-
-    fn function(&mut self, name: &str, values: Vec<Value>) -> Outcome<Value> {
-        let wrong = || Faults::from(Fault::new(format!("{name} is not given what it needs"), "", ""));
-        let list = |value: Option<&Value>| match value {
-            Some(Value::List(items)) => Ok(items.clone()),
-            Some(other) => Err(misplaced(other, "a list", "[…], as the type's own configs have it")),
-            None => Err(wrong()),
-        };
-        let whole = |at: usize| self.as_whole(values.get(at).cloned().ok_or_else(wrong)?);
-        Ok(match name {
-            "len" => match values.first() {
-                Some(Value::Text(text)) => Value::whole(text.chars().count() as i128),
-                Some(Value::Map(map)) => Value::whole(map.given.len() as i128),
-                first => Value::whole(list(first)?.len() as i128),
-            },
-            "sum" => {
-                let mut sum = Whole::itself(0);
-                for item in list(values.first())?.iter() {
-                    sum = self.wholes(Sign::Plus, &sum, &self.as_whole(item.clone())?)?;
-                }
-                Value::whole(sum.value)
-            }
-            "min" | "max" => {
-                let items = if values.len() == 1 { list(values.first())?.to_vec() } else { values.clone() };
-                let mut best: Option<(f64, Value)> = None;
-                for item in items {
-                    let number = self.number(&item)?;
-                    let better = best
-                        .as_ref()
-                        .is_none_or(|(b, _)| if name == "min" { number < *b } else { number > *b });
-                    best = if better { Some((number, item)) } else { best };
-                }
-                best.ok_or_else(wrong)?.1
-            }
-            "round_up" | "ceil_div" => {
-                let (a, b) = (whole(0)?, whole(1)?);
-                if b.value <= 0 {
-                    return Err(Fault::new(
-                        format!("{} is {}", b.formula(), b.value),
-                        "something is divided by it",
-                        "",
-                    )
-                    .into());
-                }
-                let parts = a.value.div_euclid(b.value) + i128::from(a.value.rem_euclid(b.value) != 0);
-                if name == "ceil_div" { Value::whole(parts) } else { Value::whole(parts * b.value) }
-            }
-            "int" | "round" => match values.first() {
-                Some(Value::Fraction(value)) => {
-                    let value = if name == "int" { value.trunc() } else { value.round_ties_even() };
-                    if value.is_nan() || value.abs() > 9e15 {
-                        return Err(too_large(&value.to_string()));
-                    }
-                    Value::whole(value as i128)
-                }
-                _ => Value::Whole(whole(0)?),
-            },
-            "range" => {
-                let (from, to) =
-                    if values.len() > 1 { (whole(0)?.value, whole(1)?.value) } else { (0, whole(0)?.value) };
-                if to - from > MOST_ITEMS {
-                    return Err(too_large("a list"));
-                }
-                Value::List((from..to).map(Value::whole).collect())
-            }
-            "log2" => Value::Fraction(self.number(values.first().ok_or_else(wrong)?)?.log2()),
-            "abs" => Value::whole(whole(0)?.value.abs()),
-            "given" => match values.first() {
-                Some(Value::Text(key)) => Value::Bool(self.config.states(key)),
-                _ => return Err(wrong()),
-            },
-            "list" => match values.first() {
-                Some(Value::List(_)) => values[0].clone(),
-                Some(one) => self.two(
-                    Sign::Times,
-                    Value::List(vec![one.clone()].into()),
-                    values.get(1).cloned().unwrap_or(Value::whole(1)),
-                )?,
-                None => return Err(wrong()),
-            },
-            "count" => {
-                let item = values.get(1).ok_or_else(wrong)?;
-                Value::whole(list(values.first())?.iter().filter(|one| one.is_equal(item)).count() as i128)
-            }
-            "starts_with" | "contains" | "ends_with" => match (values.first(), values.get(1)) {
-                (Some(Value::Text(text)), Some(Value::Text(part))) => Value::Bool(match name {
-                    "starts_with" => text.starts_with(&**part),
-                    "ends_with" => text.ends_with(&**part),
-                    _ => text.contains(&**part),
-                }),
-                (Some(Value::Null), _) => Value::Bool(false),
-                (Some(other), _) => return Err(misplaced(other, "a text", "a word in quotation marks")),
-                _ => return Err(wrong()),
-            },
-            "at" => match (values.first(), values.get(1)) {
-                (None | Some(Value::Null), _) => Value::Null,
-                (Some(map @ Value::Map(inside)), Some(Value::Whole(key))) => {
-                    let keys = [key.value.to_string(), format!("{:02}", key.value)];
-                    match keys.iter().find(|key| inside.given.contains_key(*key)) {
-                        Some(key) => self.member(map, key)?,
-                        None => Value::Null,
-                    }
-                }
-                (Some(map @ Value::Map(_)), Some(Value::Text(key))) => self.member(map, key)?,
-                _ => return Err(wrong()),
-            },
-            "part" => match (values.first().map(as_map).transpose()?, values.get(1), values.get(2)) {
-                (Some(map), Some(Value::Text(model_type)), Some(Value::Text(name))) => {
-                    let mut inner = self.inner(map, model_type, "base")?;
-                    inner.named(name)?.unwrap_or(Value::Null)
-                }
-                _ => return Err(wrong()),
-            },
-            "fault" => {
-                let text = values.first().map(|value| match value {
-                    Value::Text(text) => text.to_string(),
-                    other => other.to_string(),
-                });
-                return Err(
-                    Fault::new(text.unwrap_or_default(), "what is not known is not guessed", "").into()
-                );
-            }
-            _ => return Err(Fault::new(format!("there is no function {name}"), "", "").into()),
-        })
-    }
 }
 
 /// Whether a value is hardly ever meant: a number that is no count, or a list that holds one.
@@ -696,23 +483,6 @@ pub(super) fn as_map(value: &Value) -> Outcome<Map> {
     }
 }
 
-fn misplaced(value: &Value, needed: &str, remedy: &str) -> Faults {
+pub(super) fn misplaced(value: &Value, needed: &str, remedy: &str) -> Faults {
     Fault::new(format!("{value} stands where {needed} is needed"), "its parts are counted", remedy).into()
-}
-
-fn fractions(sign: Sign, a: f64, b: f64) -> f64 {
-    match sign {
-        Sign::Plus => a + b,
-        Sign::Minus => a - b,
-        Sign::Times => a * b,
-        Sign::Over => a / b,
-        Sign::FloorOver => (a / b).floor(),
-        Sign::Modulo => a.rem_euclid(b),
-        _ => a.powf(b),
-    }
-}
-
-fn too_large(what: &str) -> Faults {
-    Fault::new(format!("{what} is too large to count"), "counts are kept in 64 bits", "give smaller sizes")
-        .into()
 }
