@@ -218,6 +218,18 @@ fn a_batch_reads_more_experts_than_a_token() {
     assert!((bytes("2") - bytes("1") - 1.5 * expert).abs() < 64.0, "{} {}", bytes("1"), bytes("2"));
 }
 
+/// The table of shared heads says of every row what the model of that row counts.
+#[test]
+fn a_row_of_the_sharing_table_is_the_model_with_so_many_heads() {
+    for name in ["llama-3-8b", "qwen2-0.5b", "gemma-3-1b", "starcoder2-3b"] {
+        for row in json(&[name])["sharing"].as_array().unwrap() {
+            let heads = row["num_kv_heads"].to_string();
+            let built = json(&[name, "--num-kv-heads", &heads])["total_parameters"].clone();
+            assert_eq!(row["total_parameters"], built, "{name} with {heads}");
+        }
+    }
+}
+
 #[test]
 fn models_are_listed_and_searched() {
     let all = shown(&["--list", "--width", "200"]);

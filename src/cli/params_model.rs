@@ -180,6 +180,7 @@ pub(super) fn run(args: &ParamsArgs, subject: Subject) -> Outcome<Ending> {
         run,
         decimal: args.whole.unit.eq_ignore_ascii_case("GB"),
         dtype_of_config,
+        figures: model.figures(&run)?,
         share: args.whole.tensor_parallel.as_ref().map(|_| model.share(run.devices)).transpose()?,
         sharing: if args.whole.explain.is_some() || args.whole.tensors {
             Vec::new()
@@ -261,7 +262,7 @@ fn write(args: &ParamsArgs, shown: &Shown) -> Outcome<Ending> {
     let page = args.common.page(Layout::Rows);
     if let Some(id) = &args.whole.explain {
         let figures = match id.as_str() {
-            "all" => shown.model.figures(&shown.run)?,
+            "all" => shown.figures.clone(),
             id => vec![shown.model.figure(id, &shown.run)?],
         };
         output::write(&args.common, Content::Text, |out| match args.format {
@@ -289,12 +290,11 @@ fn write(args: &ParamsArgs, shown: &Shown) -> Outcome<Ending> {
         }
         Format::Json => model_json::text(shown)?.into_bytes(),
         Format::Csv => {
-            let figures = shown.model.figures(&shown.run)?;
             let mut lines = Vec::new();
             match &shown.sweep {
                 _ if args.whole.tensors => model_csv::tensors(shown.model, &mut lines),
                 Some((over, rows)) => model_csv::sweep(over, rows, &mut lines),
-                None => model_csv::figures(&figures, &mut lines),
+                None => model_csv::figures(&shown.figures, &mut lines),
             }
             .map_err(|error| Fault::new("the lines cannot be written", reason(&error), ""))?;
             lines

@@ -35,6 +35,8 @@ pub struct Shown<'a> {
     pub sweep: Option<(SweepOver, Vec<Swept>)>,
     /// Whether the type of its weights is the one that the config states.
     pub dtype_of_config: bool,
+    /// Every figure of the report.
+    pub figures: Vec<Named>,
     /// What its weight files hold, in sentences, where there are any.
     pub weights: Vec<String>,
     /// Attention only.
@@ -135,7 +137,7 @@ fn glance(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
     for line in kinds(model) {
         row("attention", line);
     }
-    if let Some(figure) = model.figures(&shown.run)?.iter().find(|named| named.id == "kv-cache-per-token") {
+    if let Some(figure) = shown.figures.iter().find(|named| named.id == "kv-cache-per-token") {
         row("KV cache a token", format!("{} bytes in {}", count(figure.figure.value), shown.run.kv_dtype));
     } else if model.decodes() {
         row("KV cache a token", "grows by a law of its own that is not modelled".into());
@@ -206,7 +208,7 @@ fn groups(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
         "attention-parameters",
         "active-parameters",
     ];
-    let figures = model.figures(&shown.run)?;
+    let figures = &shown.figures;
     let mut table = Table::new("total", &[("parameters", Right), ("how", Left)]);
     for named in figures.iter().filter(|named| ids.contains(&named.id)) {
         let how = if named.id == "total-parameters" {

@@ -96,7 +96,7 @@ fn cached(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
         ("cross-cache-per-token", "cross, a token of the encoder"),
         ("cross-cache", "cross, all"),
     ];
-    let figures = model.figures(run)?;
+    let figures = &shown.figures;
     for (id, name) in names {
         if let Some(named) = figures.iter().find(|named| named.id == id) {
             let figure = &named.figure;

@@ -68,23 +68,34 @@ pub fn sharing(config: &Json, asked: &Asked, model: &Model, run: &Run) -> Outcom
     }
     let layer = Layer::multi_head(h, h).with_kv_heads(g);
     let own = cache::numbers(&plan.own, 1)?;
+    let total = model.parameters()?;
+    let with = |count: u64| {
+        let other = changed(config, asked, Key::NumKvHeads, count).and_then(|config| build(&config, asked));
+        other.and_then(|model| model.parameters()).ok()
+    };
+    // keys and values are as wide as their heads together, so parameters grow by as many for each; two other models tell
+    // how many, and that it is so here
+    let each = match (with(1), with(h)) {
+        (Some(one), Some(all)) if all > one && (all - one).is_multiple_of(h - 1) => {
+            let each = (all - one) / (h - 1);
+            (one + each * (g - 1) == total).then_some((one, each))
+        }
+        _ => None,
+    };
     report::kv_head_counts(&layer)
         .into_iter()
         .map(|count| {
-            let other =
-                changed(config, asked, Key::NumKvHeads, count).and_then(|config| build(&config, asked));
-            let parameters = if count == g {
-                Some(model.parameters()?)
-            } else {
-                other.ok().map(|m| m.parameters()).transpose()?
+            let parameters = match each {
+                _ if count == g => Some(total),
+                Some((one, each)) => Some(one + each * (count - 1)),
+                None => with(count),
             };
-            let numbers =
-                u64::try_from(u128::from(own) * u128::from(count) / u128::from(g)).unwrap_or(u64::MAX);
+            let numbers = u128::from(own) * u128::from(count) / u128::from(g);
             Ok(Sharing {
                 num_kv_heads: count,
                 is_this: count == g,
                 parameters,
-                cache_per_token: run.kv_dtype.bytes(numbers)?,
+                cache_per_token: run.kv_dtype.bytes(u64::try_from(numbers).unwrap_or(u64::MAX))?,
             })
         })
         .collect()
