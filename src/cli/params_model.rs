@@ -152,6 +152,7 @@ pub(super) fn run(args: &ParamsArgs, subject: Subject) -> Outcome<Ending> {
     } else {
         format!("{source} Changed by flags: {}.", changes.join(", "))
     };
+    let place = document.as_ref().map_or(name.clone(), |document| document.place("").source);
     let (run, dtype_of_config) = settings(args, &model)?;
     let over = args.sweep.as_deref().map(SweepOver::parse).transpose()?;
     let sweep = match over {
@@ -165,7 +166,11 @@ pub(super) fn run(args: &ParamsArgs, subject: Subject) -> Outcome<Ending> {
         Some(Ok(file)) if changes.is_empty() => {
             let compared = file.packed.is_none() && !file.is_gguf();
             let differences = if compared { compare::differences(&model, file) } else { Compared::default() };
-            weights_view::beside(file, model.parameters()?, &differences)
+            weights_view::beside(
+                file,
+                model.parameters().map_err(|faults| faults.in_source(&place))?,
+                &differences,
+            )
         }
         Some(Ok(_)) => {
             vec!["The weights beside the config are not compared: flags have changed its sizes.".to_owned()]
@@ -180,7 +185,7 @@ pub(super) fn run(args: &ParamsArgs, subject: Subject) -> Outcome<Ending> {
         run,
         decimal: args.whole.unit.eq_ignore_ascii_case("GB"),
         dtype_of_config,
-        figures: model.figures(&run)?,
+        figures: model.figures(&run).map_err(|faults| faults.in_source(&place))?,
         share: args.whole.tensor_parallel.as_ref().map(|_| model.share(run.devices)).transpose()?,
         sharing: if args.whole.explain.is_some() || args.whole.tensors {
             Vec::new()
@@ -191,8 +196,7 @@ pub(super) fn run(args: &ParamsArgs, subject: Subject) -> Outcome<Ending> {
         weights,
         attention_only: args.whole.attention_only,
     };
-    let file = document.as_ref().map_or(name.clone(), |document| document.place("").source);
-    write(args, &shown).map_err(|faults| faults.in_source(&file))
+    write(args, &shown).map_err(|faults| faults.in_source(&place))
 }
 
 /// The report of weights alone.

@@ -51,6 +51,26 @@ pub(super) fn shape(tensor: &Tensor) -> (String, String, String) {
     (if shape.is_empty() { "one number".into() } else { shape }, formula, factors)
 }
 
+/// A tensor's shape, under it the formula, under that the numbers put in, as far as they say more than the line before.
+fn shape_and_formula(tensor: &Tensor) -> String {
+    let (shape, formula, factors) = shape(tensor);
+    if tensor.shape.len() == 1 && formula == factors {
+        return shape;
+    }
+    if tensor.shape.len() == 1 && formula.len() < 16 && factors == shape {
+        return format!("{shape} = {formula}");
+    }
+    let mut lines = vec![shape];
+    for (line, is_new) in
+        [(&formula, formula != lines[0]), (&factors, factors != lines[0] && factors != formula)]
+    {
+        if is_new && !line.is_empty() {
+            lines.push(format!("= {line}"));
+        }
+    }
+    lines.join("\n")
+}
+
 /// Every kind of attention, matrix by matrix.
 pub(super) fn attention(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
     let model = shown.model;
@@ -118,12 +138,10 @@ fn one_kind(
     if same_as_before {
         return Ok(());
     }
-    let columns = [("shape", Left), ("formula", Left), ("parameters", Right), ("a head", Right)];
+    let columns = [("shape", Left), ("parameters", Right), ("a head", Right)];
     let mut table = Table::new("tensor", &columns);
     let mut norms = false;
     for tensor in tensors {
-        let (shape, formula, factors) = shape(tensor);
-        let formula = if formula == factors { factors } else { format!("{formula}\n= {factors}") };
         let name = tensor.name.strip_prefix(&attention.path).unwrap_or(&tensor.name).trim_start_matches('.');
         let is_norm = tensor.group == Group::Norm;
         norms |= is_norm;
@@ -131,19 +149,16 @@ fn one_kind(
         let parameters = if tensor.same_as.is_some() { "shared".into() } else { count(tensor.count) };
         table.row(
             format!("{name}{}", if is_norm { " *" } else { "" }),
-            vec![shape, formula, parameters, share],
+            vec![shape_and_formula(tensor), parameters, share],
         );
     }
     let own = tensors.iter().filter(|tensor| tensor.group == Group::Attention);
     let each = sum(own.map(|tensor| tensor.count), "a layer's attention")?;
-    table.row("one layer", vec![String::new(), String::new(), count(each), String::new()]);
+    table.row("one layer", vec![String::new(), count(each), String::new()]);
     if layers.len() > 1 {
-        let formula = format!("layers × one\n= {} × {each}", layers.len());
+        let formula = format!("{} × {each}", layers.len());
         let together = each.saturating_mul(layers.len() as u64);
-        table.row(
-            format!("{} layers", layers.len()),
-            vec![String::new(), formula, count(together), String::new()],
-        );
+        table.row(format!("{} layers", layers.len()), vec![formula, count(together), String::new()]);
     }
     all.push(Part::Table(table));
     if norms {
@@ -301,10 +316,7 @@ fn inside(shown: &Shown, stack: &Stack, runs: &[Run], index: &[Vec<&Tensor>], al
         }
         known.push(key);
         all.push(Part::Caption(format!("Beside attention in layer {} of {}", run.from, stack.path)));
-        let mut table = Table::new(
-            "tensor",
-            &[("shape", Left), ("formula", Left), ("parameters", Right), ("group", Left)],
-        );
+        let mut table = Table::new("tensor", &[("shape", Left), ("parameters", Right)]);
         let mut rows: Vec<(String, usize, &Tensor)> = Vec::new();
         for tensor in beside {
             let name = numbers_starred(model.name_in_layer(tensor));
@@ -314,13 +326,12 @@ fn inside(shown: &Shown, stack: &Stack, runs: &[Run], index: &[Vec<&Tensor>], al
             }
         }
         for (name, times, tensor) in rows {
-            let (shape, formula, _) = shape(tensor);
             let (name, parameters) = if times == 1 {
                 (name, count(tensor.count))
             } else {
                 (format!("{name}, {times} times"), count(tensor.count.saturating_mul(times as u64)))
             };
-            table.row(name, vec![shape, formula, parameters, tensor.group.name().into()]);
+            table.row(name, vec![shape_and_formula(tensor), parameters]);
         }
         all.push(Part::Table(table));
     }

@@ -368,7 +368,7 @@ fn finish(mut scope: Scope, mut found: expand::Found) -> Outcome<Model> {
     let context = ["max_position_embeddings", "n_positions", "max_target_positions", "max_seq_len"]
         .iter()
         .find_map(|key| match scope.config.get(key) {
-            Ok(Some((value::Value::Whole(whole), _))) => u64::try_from(whole.value).ok(),
+            Ok(Some((value::Value::Whole(whole), Source::Stated))) => u64::try_from(whole.value).ok(),
             _ => None,
         });
     let mut named = |name: &str| match scope.named(name) {

@@ -28,7 +28,7 @@ pub struct Model {
     pub stacks: Vec<Stack>,
     /// Keys of the config that were used, in the order of use.
     pub facts: Vec<Fact>,
-    /// Tokens that the config says it was made for, where it does.
+    /// Tokens that the config itself says it was made for, where it does.
     pub context: Option<u64>,
     /// Width of what layers hand on, where the whole model has one.
     pub d_model: Option<u64>,
