@@ -218,6 +218,16 @@ fn a_batch_reads_more_experts_than_a_token() {
     assert!((bytes("2") - bytes("1") - 1.5 * expert).abs() < 64.0, "{} {}", bytes("1"), bytes("2"));
 }
 
+/// 2·6·8·64 numbers of 2 bytes, and 256 tokens of them.
+#[test]
+fn a_layers_figures_can_be_asked_for_as_a_models_can() {
+    let a_token = flowing(&["--explain", "kv-cache-per-token"]);
+    assert_eq!(a_token.trim(), "KV cache bytes per token = 2·layers·g·d_k·bytes = 2·6·8·64·2 = 12288");
+    assert!(flowing(&["--explain", "kv-cache"]).contains("= 3145728"));
+    let of_model = flowing(&["llama-2-7b", "--explain", "q_proj"]);
+    assert!(of_model.contains("h·d_k") && of_model.contains("= 16,777,216 parameters"), "{of_model}");
+}
+
 /// The table of shared heads says of every row what the model of that row counts.
 #[test]
 fn a_row_of_the_sharing_table_is_the_model_with_so_many_heads() {

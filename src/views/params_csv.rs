@@ -43,7 +43,21 @@ pub fn markdown(report: &Report) -> io::Result<String> {
 /// There is none of this name.
 pub fn explained(report: &Report, id: &str) -> Outcome<String> {
     let records = records(report).unwrap_or_default();
-    let tidy = |name: &str| name.to_lowercase().replace([' ', '-', ','], "_");
+    let tidy = |name: &str| {
+        let words: Vec<String> = name
+            .split(|c: char| !c.is_alphanumeric() && c != '·')
+            .filter(|w| !w.is_empty())
+            .map(str::to_lowercase)
+            .collect();
+        words.join("_")
+    };
+    // the names that the same figures have in the report of a whole model
+    let id = match tidy(id).as_str() {
+        "kv_cache" => "KV cache bytes",
+        "kv_cache_per_token" => "KV cache bytes per token",
+        "total_parameters" | "parameters" | "attention_parameters" => "all layers without biases",
+        _ => id,
+    };
     let mut text = String::new();
     for record in &records {
         if let [_, name, formula, factors, value] = &record[..]
