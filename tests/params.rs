@@ -319,3 +319,109 @@ fn an_output_file_appears_whole_or_not_at_all() {
     refused(&["--num-heads", "7", "--force", "--output", path], &["7 heads"]);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), shown(&[]));
 }
+
+/// Numbers joined by + − · / and min(a, b), with brackets, as a fraction; what stands in every figure's `factors`.
+struct Sum<'a>(&'a str);
+
+impl Sum<'_> {
+    fn takes(&mut self, sign: &str) -> bool {
+        let rest = self.0.trim_start();
+        let found = rest.strip_prefix(sign);
+        self.0 = found.unwrap_or(rest);
+        found.is_some()
+    }
+
+    fn sum(&mut self) -> (i128, i128) {
+        let (mut over, mut under) = self.product();
+        loop {
+            let sign = if self.takes("+") {
+                1
+            } else if self.takes("−") {
+                -1
+            } else {
+                return (over, under);
+            };
+            let (a, b) = self.product();
+            (over, under) = (over * b + sign * a * under, under * b);
+        }
+    }
+
+    fn product(&mut self) -> (i128, i128) {
+        let (mut over, mut under) = self.number();
+        loop {
+            if self.takes("·") {
+                let (a, b) = self.number();
+                (over, under) = (over * a, under * b);
+            } else if self.takes("/") {
+                let (a, b) = self.number();
+                (over, under) = (over * b, under * a);
+            } else {
+                return (over, under);
+            }
+        }
+    }
+
+    fn number(&mut self) -> (i128, i128) {
+        if self.takes("½") {
+            return (1, 2);
+        }
+        if self.takes("min(") {
+            let (a, _) = self.sum();
+            assert!(self.takes(","));
+            let (b, _) = self.sum();
+            assert!(self.takes(")"));
+            return (a.min(b), 1);
+        }
+        if self.takes("(") {
+            let inside = self.sum();
+            assert!(self.takes(")"), "{}", self.0);
+            return inside;
+        }
+        let rest = self.0.trim_start();
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        self.0 = &rest[end..];
+        (rest[..end].parse().unwrap_or_else(|_| panic!("no number at {rest:?}")), 1)
+    }
+}
+
+/// 2·(3 + 4)/7 = 2; min(5, 9)·½ = 5/2
+#[test]
+fn the_reader_of_factors_reads_factors() {
+    assert_eq!(Sum("2·(3 + 4)/7").sum(), (14, 7));
+    assert_eq!(Sum("min(5, 9)·½ − 1").sum(), (3, 2));
+}
+
+#[test]
+fn every_figure_is_what_its_numbers_come_to() {
+    let run = "--memory 80GB --tensor-parallel 2 --batch 3 --seq-len 5000 --kv-dtype q8_0";
+    for name in [
+        "llama-3-8b",
+        "gemma-3-1b",
+        "deepseek-v3",
+        "t5-small",
+        "mixtral-8x7b",
+        "bert-base",
+        "qwen3-next-80b-a3b",
+    ] {
+        let args: Vec<&str> = [name, "--explain", "all"].into_iter().chain(run.split(' ')).collect();
+        let figures = json(&args);
+        let figures = figures["figures"].as_array().unwrap();
+        assert!(figures.len() > 10, "{name}");
+        for figure in figures {
+            let (factors, value) =
+                (figure["factors"].as_str().unwrap(), i128::from(figure["value"].as_u64().unwrap()));
+            let mut reader = Sum(factors);
+            let (over, under) = reader.sum();
+            assert!(reader.0.trim().is_empty(), "{name}: {factors}");
+            // bytes of blocks are rounded up, parts of experts and ratios down
+            let (down, up) =
+                (over.div_euclid(under), over.div_euclid(under) + i128::from(over.rem_euclid(under) != 0));
+            let shared = figure["note"].as_str().unwrap().contains("layers share");
+            assert!(
+                value == down || value == up || shared,
+                "{name}: {} = {factors} is not {value}",
+                figure["figure"]
+            );
+        }
+    }
+}

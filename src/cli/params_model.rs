@@ -9,6 +9,7 @@ use super::output::{self, Content};
 use super::params::{Format, ParamsArgs, dtype, words};
 use crate::arrays::Document;
 use crate::fault::{Fault, Faults, Outcome, Place, reason};
+use crate::params::architecture::figures::Named;
 use crate::params::architecture::variants;
 use crate::params::architecture::work::Run;
 use crate::params::architecture::{self, Asked, Model, change, presets};
@@ -298,6 +299,12 @@ fn write(args: &ParamsArgs, shown: &Shown) -> Outcome<Ending> {
             match &shown.sweep {
                 _ if args.whole.tensors => model_csv::tensors(shown.model, &mut lines),
                 Some((over, rows)) => model_csv::sweep(over, rows, &mut lines),
+                None if shown.attention_only => {
+                    let attention =
+                        |named: &&Named| named.id.contains("attention") || named.id.contains("cache");
+                    let own: Vec<Named> = shown.figures.iter().filter(attention).cloned().collect();
+                    model_csv::figures(&own, &mut lines)
+                }
                 None => model_csv::figures(&shown.figures, &mut lines),
             }
             .map_err(|error| Fault::new("the lines cannot be written", reason(&error), ""))?;

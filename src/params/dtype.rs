@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::weights::GgmlType;
 use crate::fault::{Fault, Outcome};
 
 /// The type a parameter or a cached number is stored in.
@@ -97,18 +98,18 @@ impl Dtype {
             Self::Fp8 => ("fp8", 1, 1),
             Self::Int8 => ("int8", 1, 1),
             Self::Int4 => ("int4", 2, 1),
-            Self::Q8_0 => ("q8_0", 32, 34),
-            Self::Q6K => ("q6_k", 256, 210),
-            Self::Q5K => ("q5_k", 256, 176),
-            Self::Q5_1 => ("q5_1", 32, 24),
-            Self::Q5_0 => ("q5_0", 32, 22),
-            Self::Q4K => ("q4_k", 256, 144),
-            Self::Q4_1 => ("q4_1", 32, 20),
-            Self::Q4_0 => ("q4_0", 32, 18),
-            Self::Iq4Nl => ("iq4_nl", 32, 18),
-            Self::Mxfp4 => ("mxfp4", 32, 17),
-            Self::Q3K => ("q3_k", 256, 110),
-            Self::Q2K => ("q2_k", 256, 84),
+            Self::Q8_0 => of_ggml("q8_0"),
+            Self::Q6K => of_ggml("q6_k"),
+            Self::Q5K => of_ggml("q5_k"),
+            Self::Q5_1 => of_ggml("q5_1"),
+            Self::Q5_0 => of_ggml("q5_0"),
+            Self::Q4K => of_ggml("q4_k"),
+            Self::Q4_1 => of_ggml("q4_1"),
+            Self::Q4_0 => of_ggml("q4_0"),
+            Self::Iq4Nl => of_ggml("iq4_nl"),
+            Self::Mxfp4 => of_ggml("mxfp4"),
+            Self::Q3K => of_ggml("q3_k"),
+            Self::Q2K => of_ggml("q2_k"),
         }
     }
 
@@ -151,5 +152,27 @@ impl Dtype {
 impl fmt::Display for Dtype {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+/// A block-quantised type: its sizes stand in the table that weight files are read by.
+fn of_ggml(name: &'static str) -> (&'static str, u64, u64) {
+    GgmlType::of_name(name).map_or((name, 1, 1), |found| (name, found.elements, found.bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 32 numbers of 4 bits are 16 bytes, their scale 2 more; 256 of 6 bits are 192, and 18 of scales.
+    #[test]
+    fn a_block_takes_its_numbers_and_their_scales() {
+        assert_eq!(Dtype::Q4_0.block(), (32, 18));
+        assert_eq!(Dtype::Q6K.block(), (256, 210));
+        assert_eq!(Dtype::Q4_0.bytes(64).unwrap(), 36);
+        assert_eq!(Dtype::Q4_0.bytes_each(), "18/32");
+        for dtype in &Dtype::ALL[6..] {
+            assert!(dtype.block().0 > 1, "{dtype} has no block");
+        }
     }
 }

@@ -39,6 +39,10 @@ pub enum Unit {
     Tokens,
     /// Sequences at a time.
     Sequences,
+    /// Floating-point operations for each byte that is read.
+    FlopsPerByte,
+    /// Hundredths.
+    Percent,
 }
 
 impl Unit {
@@ -52,12 +56,16 @@ impl Unit {
             Self::Exponentials => "exponentials",
             Self::Tokens => "tokens",
             Self::Sequences => "sequences",
+            Self::FlopsPerByte => "FLOPs a byte",
+            Self::Percent => "%",
         }
     }
 }
 
 /// Other names that people use.
-const ALSO: [(&str, &str); 9] = [
+const ALSO: [(&str, &str); 11] = [
+    ("intensity", "arithmetic-intensity"),
+    ("share", "attention-share"),
     ("parameters", "total-parameters"),
     ("params", "total-parameters"),
     ("kv", "kv-cache"),
@@ -428,6 +436,40 @@ impl Model {
                 "weights once for the whole batch (of experts, those that its tokens are expected to use), the cache of one sequence",
             );
         }
+        if self.decodes() {
+            let step = self.decoding(run)?;
+            let flops = step.products.all()?.saturating_mul(2);
+            let figure = Figure {
+                formula: "B·FLOPs / (weights read + B·cache read)".into(),
+                factors: format!(
+                    "{0}·{flops} / ({1} + {0}·{2})",
+                    run.batch, step.weight_bytes, step.cache_bytes
+                ),
+                value: step.intensity() as u64,
+            };
+            let note = format!("{:.2}, rounded down", step.intensity());
+            add(
+                "arithmetic-intensity",
+                format!("FLOPs of decoding token {n} for each byte read"),
+                figure,
+                Unit::FlopsPerByte,
+                &note,
+            );
+        }
+        let share = 100.0 * causal.attention_scores as f64 / causal.all()?.max(1) as f64;
+        let figure = Figure {
+            formula: "100·scores and mix / all".into(),
+            factors: format!("100·{} / {}", causal.attention_scores, causal.all()?),
+            value: share as u64,
+        };
+        let note = format!("{share:.2}, rounded down; of the pairs that masks and windows leave");
+        add(
+            "attention-share",
+            format!("part of Q·Kᵀ and A·V in a pass over {n} tokens"),
+            figure,
+            Unit::Percent,
+            &note,
+        );
         if let Some(n) = self.crossing(run) {
             add(
                 "crossing",

@@ -71,8 +71,6 @@ impl Scope {
                 }
                 Value::List((from..to).map(Value::whole).collect())
             }
-            "log2" => Value::Fraction(self.number(values.first().ok_or_else(wrong)?)?.log2()),
-            "abs" => Value::whole(whole(0)?.value.abs()),
             "given" => match values.first() {
                 Some(Value::Text(key)) => Value::Bool(self.config.states(key)),
                 _ => return Err(wrong()),
@@ -90,10 +88,9 @@ impl Scope {
                 let item = values.get(1).ok_or_else(wrong)?;
                 Value::whole(list(values.first())?.iter().filter(|one| one.is_equal(item)).count() as i128)
             }
-            "starts_with" | "contains" | "ends_with" => match (values.first(), values.get(1)) {
+            "starts_with" | "contains" => match (values.first(), values.get(1)) {
                 (Some(Value::Text(text)), Some(Value::Text(part))) => Value::Bool(match name {
                     "starts_with" => text.starts_with(&**part),
-                    "ends_with" => text.ends_with(&**part),
                     _ => text.contains(&**part),
                 }),
                 (Some(Value::Null), _) => Value::Bool(false),

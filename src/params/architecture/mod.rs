@@ -77,7 +77,7 @@
 //! `in`, `[list, items]`, `list[i]` (negative from the end), `'text'`, `null true false`, `config.key`. Besides:
 //! `a ?? b` is b where a is null; `/` must come out whole for whole numbers (a fault names both otherwise), `//` rounds
 //! down, `**` is power. A name may stand for nothing at the left of `??` only. Functions: `len(x)`, `sum(x)`, `min(…)`, `max(…)`, `round_up(x, multiple)`, `ceil_div(a, b)`,
-//! `int(x)` (of a float, toward zero), `round(x)`, `range(n)`, `log2(x)`, `given('key')` (whether the config states it, null or not),
+//! `int(x)` (of a float, toward zero), `round(x)`, `range(n)`, `given('key')` (whether the config states it, null or not),
 //! `list(x, n)` (x itself where it is a list, else n times x), `count(list, x)` (how many items equal x), `fault('text')`
 //! (refuses the config), `[formula for x in list]`, `starts_with(text, part)`, `contains(text, part)`.
 //! A name is looked up as: index or block parameter, `$let`, the family's `let`, then the config's key (through the type's

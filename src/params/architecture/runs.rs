@@ -32,11 +32,6 @@ impl Model {
         self.stacks.iter().find(|stack| (stack.first..stack.first + stack.layers).contains(&layer))
     }
 
-    /// The tensors of a layer (from 1 over all stacks).
-    pub fn layer(&self, layer: usize) -> impl Iterator<Item = &Tensor> {
-        self.tensors.iter().filter(move |tensor| tensor.layer == Some(layer))
-    }
-
     /// The attention modules of a layer.
     pub fn layer_attention(&self, layer: usize) -> impl Iterator<Item = &Attention> {
         self.attention.iter().filter(move |attention| attention.layer == Some(layer))

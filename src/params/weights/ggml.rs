@@ -34,7 +34,7 @@ const fn row(id: u32, name: &'static str, elements: u64, bytes: u64) -> GgmlType
 /// Each is the sum of its parts: `Q4_K` has 256 numbers of 4 bits (128 bytes), eight scales and minima of 6 bits
 /// (12) and two halves (4), together 144. `Q8_1` holds two halves; it is the type of a product's other side and
 /// stands in no file.
-pub const GGML_TYPES: [GgmlType; 38] = [
+pub(super) const GGML_TYPES: [GgmlType; 38] = [
     row(0, "F32", 1, 4),
     row(1, "F16", 1, 2),
     row(2, "Q4_0", 32, 18),

@@ -22,7 +22,7 @@ mod safetensors;
 mod witnesses;
 
 pub use folder::in_folder;
-pub use ggml::{GGML_TYPES, GgmlType};
+pub use ggml::GgmlType;
 
 use crate::fault::{Fault, Outcome};
 use format::Format;
