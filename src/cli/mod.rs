@@ -27,7 +27,7 @@ use crate::fault::Outcome;
 Start here:
   mha trace             the classic 3×4 example with two heads, number by number
   mha compare           one head against two, on the same matrices
-  mha params bert-base  what its attention costs in parameters, work and memory
+  mha params bert-base  what it costs in parameters, work and memory
   mha lessons           worked examples that come with mha
 
 Every command has examples of its own: mha trace --help"

@@ -140,17 +140,19 @@ fn glance(file: &WeightFile, kv_dtype: Dtype, all: &mut Vec<Part>) {
     }
     let layers = file.sorted().iter().filter_map(|one| one.layer).max();
     if let Some(layers) = layers {
-        table.row("layers", vec![layers.to_string()]);
+        let stated = file.described().map(|found| found.layers).filter(|stated| *stated != layers as u64);
+        let stated = stated.map_or_else(String::new, |stated| format!(" here; its metadata says {stated}"));
+        table.row("layers", vec![format!("{layers}{stated}")]);
     }
     if let Some(found) = file.described() {
         let g = match &found.num_kv_heads[..] {
-            [one] => one.to_string(),
-            each => format!("{} in all", each.iter().map(|g| u128::from(*g)).sum::<u128>()),
+            [one] => format!("{one} key/value heads"),
+            each => format!(
+                "{} key/value heads over all layers",
+                each.iter().map(|g| u128::from(*g)).sum::<u128>()
+            ),
         };
-        table.row(
-            "attention",
-            vec![format!("{} query heads, {g} key/value heads, {} wide", found.num_heads, found.d_k)],
-        );
+        table.row("attention", vec![format!("{} query heads, {g}, {} wide", found.num_heads, found.d_k)]);
         if let Some(window) = found.window {
             table.row("window", vec![format!("{} tokens, in the layers that have one", count(window))]);
         }
@@ -195,7 +197,10 @@ fn fits(file: &WeightFile, to: &Use, all: &mut Vec<Part>) {
                 table.row("left beside the weights", vec![count(left), rounded_bytes(left.into())]);
                 let tokens = left / a_token.max(1) / to.batch.max(1);
                 table.row(
-                    format!("longest context of {} sequences", count(to.batch)),
+                    match to.batch {
+                        1 => "longest context of 1 sequence".to_owned(),
+                        many => format!("longest context of {} sequences", count(many)),
+                    },
                     vec![count(tokens), "tokens".into()],
                 );
             }

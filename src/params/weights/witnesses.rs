@@ -42,7 +42,7 @@ fn a_gguf_file_holds_what_its_own_package_says() {
     assert_eq!(llama.stored_count(), 1744);
     assert_eq!(llama.notes[0], "Most tensors are stored as Q4_K_M (general.file_type).");
     assert!(
-        llama.notes[1].starts_with("1 tensor with 16 numbers hold factors of the rotary"),
+        llama.notes[1].starts_with("1 tensor with 16 numbers holds factors of the rotary"),
         "{:?}",
         llama.notes
     );

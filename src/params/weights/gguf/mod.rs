@@ -136,8 +136,9 @@ fn notes(header: &Header, path: &Path) -> Vec<String> {
     let numbers = factors.iter().fold(0_u64, |sum, tensor| sum.saturating_add(tensor.count));
     if numbers > 0 {
         notes.push(format!(
-            "{} with {numbers} numbers hold factors of the rotary positions, which are computed, not learned.",
-            some(factors.len(), "tensor")
+            "{} with {numbers} numbers {} factors of the rotary positions, which are computed, not learned.",
+            some(factors.len(), "tensor"),
+            if factors.len() == 1 { "holds" } else { "hold" }
         ));
     }
     if let Some(part) = part_of(&file_name(path)).filter(|_| header.number("split.count").is_none()) {
