@@ -53,11 +53,8 @@ pub(super) fn subject(args: &ParamsArgs) -> Outcome<Option<Subject>> {
             .extension()
             .is_none_or(|extension| extension != "json" && extension != "gguf" && extension != "safetensors")
     {
-        let remedy = match presets::search(name.split('-').next().unwrap_or(name)).first() {
-            Some(near) if presets::find(name).is_none() => {
-                format!("a folder with its config.json; or by name: mha params --list, such as {}", near.name)
-            }
-            Some(_) => format!("mha params {name}, or a folder with its config.json"),
+        let remedy = match presets::nearest(name) {
+            Some(near) => format!("mha params {near}, if that is it; or a folder with its config.json"),
             None => "a folder with its config.json".to_owned(),
         };
         let why = "nothing is fetched: mha works offline";

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::fault::{Fault, Outcome, nearest};
+use crate::fault::{self, Fault, Outcome};
 
 /// One model a line, so that one is found without reading the others.
 const PRESETS: &str = include_str!("presets.json");
@@ -44,6 +44,15 @@ pub fn search(word: &str) -> Vec<Preset> {
     lines().filter_map(|(name, text)| read(name, text)).filter(holds).collect()
 }
 
+/// The preset whose name is that of a model on a hub, or nearest to it (`Llama-2-7b-hf`).
+pub fn nearest(name: &str) -> Option<&'static str> {
+    let name = name.trim_end_matches("-hf");
+    match find(name) {
+        Some(preset) => Some(preset.name),
+        None => fault::nearest(&name.to_lowercase(), lines().map(|(name, _)| name)),
+    }
+}
+
 /// The fault of a name that nothing goes by; `others` are names that something else goes by.
 ///
 /// # Errors
@@ -51,7 +60,7 @@ pub fn search(word: &str) -> Vec<Preset> {
 pub fn unknown<T>(name: &str, others: &[&'static str]) -> Outcome<T> {
     let shown: String = name.chars().take(60).collect();
     let known: Vec<&str> = lines().map(|(name, _)| name).chain(others.iter().copied()).collect();
-    let remedy = match nearest(&shown.to_lowercase().replace(['_', ' '], "-"), known) {
+    let remedy = match fault::nearest(&shown.to_lowercase().replace(['_', ' '], "-"), known) {
         Some(near) => format!("{near}, or see them all with mha params --list"),
         None => "mha params --list shows them all; a config.json, a model's folder or its weights can be given too".into(),
     };
@@ -93,6 +102,8 @@ mod tests {
         }
         assert_eq!(find("LLaMA_2 70B").unwrap().name, "llama-2-70b");
         assert!(find("bert-bse").is_none());
+        assert_eq!(nearest("Llama-2-7b-hf"), Some("llama-2-7b"));
+        assert_eq!(nearest("gpt2-xl"), Some("gpt2-xl"));
         assert!(search("nothing-like-it").is_empty());
     }
 
