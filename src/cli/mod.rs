@@ -2,6 +2,7 @@
 
 mod common;
 mod compare;
+mod explain;
 mod lesson;
 mod lessons;
 mod output;

@@ -43,7 +43,7 @@ impl Selection<'_> {
                 return Err(Fault::new("a step's name is empty", why, remedy).in_source("--steps").into());
             }
             if !ids.iter().any(|id| pattern.matches(*id)) {
-                return Err(nothing_matches(&pattern.text, &ids));
+                return Err(nothing_matches(&pattern.text, &ids, "--steps"));
             }
         }
         let chosen = |id: &StepId| {
@@ -80,7 +80,8 @@ impl Pattern {
     }
 }
 
-fn nothing_matches(pattern: &str, ids: &[StepId]) -> crate::fault::Faults {
+/// What to say about a name that no step has.
+pub(super) fn nothing_matches(pattern: &str, ids: &[StepId], flag: &str) -> crate::fault::Faults {
     let mut names: Vec<String> = ids.iter().map(|id| id.name.to_string()).collect();
     names.extend(ids.iter().filter_map(|id| file_name(id.name)));
     let stem = format!("{}.", pattern.trim_end_matches('.'));
@@ -98,7 +99,7 @@ fn nothing_matches(pattern: &str, ids: &[StepId]) -> crate::fault::Faults {
         ),
         remedy,
     )
-    .in_source("--steps")
+    .in_source(flag)
     .into()
 }
 

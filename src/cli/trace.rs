@@ -10,13 +10,14 @@ use super::common::counted_from_one;
 use super::lesson::{Claims, Files};
 use super::output::{self, Content};
 use super::select::Selection;
-use super::{Common, Ending, lesson};
+use super::{Common, Ending, explain, lesson};
 use crate::fault::{Fault, Faults, Outcome};
 use crate::lesson::{Piece, Problem, Saying, pieces};
 use crate::ops::{Arithmetic, Layout};
 use crate::plan::{Plan, StepId, attention};
-use crate::trace::{Keep, Trace, run_plan};
-use crate::views::{self, Scene, csv, json, summary, table};
+use crate::trace::origin::Depth;
+use crate::trace::{Cell, Keep, Trace, run_plan};
+use crate::views::{self, Scene, csv, explain_json, json, summary, table};
 
 /// Show every number of a worked example, step by step
 #[derive(Debug, Args)]
@@ -26,6 +27,7 @@ Examples:
   mha trace --steps 'head.2.*'                only head 2
   mha trace masks --heads 1                   another lesson, its first head
   mha trace my-lesson.yaml --format json      numbers in full, for a program
+  mha trace --explain 'head.1.weights[3,1]'    where that number comes from, term by term
   mha trace --layout columns                  tokens in columns: W · x, Kᵀ · Q
   mha trace --format npz --output trace.npz   for NumPy")]
 pub(super) struct TraceArgs {
@@ -44,6 +46,13 @@ pub(super) struct TraceArgs {
     /// What to write
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: TraceFormat,
+    /// Show where a number comes from, term by term, back to the input: a cell, a row or a step
+    /// (head.1.scores[3,1], head.1.weights[3], output[2,*])
+    #[arg(long, value_name = "CELL", conflicts_with_all = ["steps", "heads", "summary"])]
+    explain: Vec<String>,
+    /// How many levels to follow what --explain shows [default: as many as stay readable]
+    #[arg(long, value_name = "N", requires = "explain", allow_negative_numbers = true)]
+    depth: Option<usize>,
     /// Tokens in rows, or in columns
     #[arg(long, value_name = "WAY", default_value = "rows")]
     layout: Way,
@@ -115,10 +124,11 @@ pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
     let (call, source) = (problem.call(), lesson::source(&args.lesson));
     let plan = Arc::new(attention::plan(&call).map_err(|fault| Faults::from(fault.in_source(&source)))?);
     let steps = choose(args, &problem, &plan)?;
-    let keep = keep(&plan, &steps, &problem);
+    let cells = explained(args, &plan, steps.first().and_then(|id| id.sequence))?;
+    let keep = if args.explain.is_empty() { keep(&plan, &steps, &problem) } else { Keep::All };
     let trace = run_plan(plan, &call.inputs, &keep, Arithmetic::Ordered)
         .map_err(|faults| faults.in_source(&source))?;
-    write(args, &problem, &trace, &steps)?;
+    write(args, &problem, &trace, &steps, &cells)?;
     if !args.common.quiet {
         warn_of_untold(&problem, trace.plan());
     }
@@ -188,7 +198,35 @@ fn keep(plan: &Plan, steps: &[StepId], problem: &Problem) -> Keep {
     Keep::Only(ids)
 }
 
-fn write(args: &TraceArgs, problem: &Problem, trace: &Trace<f64>, steps: &[StepId]) -> Outcome<()> {
+/// The numbers to explain.
+fn explained(args: &TraceArgs, plan: &Plan, sequence: Option<usize>) -> Outcome<Vec<Cell>> {
+    let mut cells = Vec::new();
+    for text in &args.explain {
+        for cell in explain::cells(text, plan, sequence)? {
+            if !cells.contains(&cell) {
+                cells.push(cell);
+            }
+        }
+    }
+    if !cells.is_empty() && !matches!(args.format, TraceFormat::Table | TraceFormat::Json) {
+        return Err(Fault::new(
+            "an explanation is text or JSON",
+            "other formats hold whole steps",
+            "leave --format away, or write --format json",
+        )
+        .in_source("--format")
+        .into());
+    }
+    Ok(cells)
+}
+
+fn write(
+    args: &TraceArgs,
+    problem: &Problem,
+    trace: &Trace<f64>,
+    steps: &[StepId],
+    cells: &[Cell],
+) -> Outcome<()> {
     let scene = Scene {
         title: &problem.title,
         summary: &problem.summary,
@@ -219,6 +257,14 @@ fn write(args: &TraceArgs, problem: &Problem, trace: &Trace<f64>, steps: &[StepI
         )
         .in_source("--layout")
         .into());
+    }
+    if !cells.is_empty() {
+        let depth = args.depth.map_or(Depth::Readable, Depth::Levels);
+        let origins = trace.origins(cells, depth);
+        return output::write(&args.common, content, |out| match args.format {
+            TraceFormat::Json => explain_json::write(&scene, &origins, out),
+            _ => views::explain::write(&scene, &origins, out),
+        });
     }
     output::write(&args.common, content, |out| match args.format {
         TraceFormat::Table if args.summary => summary::write(&scene, out),

@@ -52,6 +52,19 @@ pub enum Function {
     Cos,
 }
 
+impl Function {
+    /// Its value at `x`.
+    pub fn of(self, x: f64) -> f64 {
+        match self {
+            Self::Exp => libm::exp(x),
+            Self::Sqrt => x.sqrt(),
+            Self::Tanh => libm::tanh(x),
+            Self::Sin => libm::sin(x),
+            Self::Cos => libm::cos(x),
+        }
+    }
+}
+
 impl Expr {
     /// A cell of an input.
     pub fn cell(input: usize, row: usize, column: usize) -> Self {
@@ -86,16 +99,25 @@ impl Expr {
             Self::RowMax { input, row } => {
                 inputs[*input].row(*row).iter().copied().fold(f64::NEG_INFINITY, f64::max)
             }
-            Self::Apply(function, x) => {
-                let x = x.value(inputs);
-                match function {
-                    Function::Exp => libm::exp(x),
-                    Function::Sqrt => x.sqrt(),
-                    Function::Tanh => libm::tanh(x),
-                    Function::Sin => libm::sin(x),
-                    Function::Cos => libm::cos(x),
-                }
+            Self::Apply(function, x) => function.of(x.value(inputs)),
+        }
+    }
+
+    /// Calls `add` with (input, row, column) of every cell it reads, in order and as often as it is read; of a row
+    /// whose largest number is meant, every cell, given how many columns each input has.
+    pub fn each_cell(&self, columns: &impl Fn(usize) -> usize, add: &mut impl FnMut(usize, usize, usize)) {
+        match self {
+            Self::Number(_) => {}
+            Self::Cell { input, row, column } => add(*input, *row, *column),
+            Self::RowMax { input, row } => (0..columns(*input)).for_each(|column| add(*input, *row, column)),
+            Self::Sum(all) | Self::Product(all) | Self::Max(all) => {
+                all.iter().for_each(|one| one.each_cell(columns, add));
             }
+            Self::Difference(a, b) | Self::Quotient(a, b) => {
+                a.each_cell(columns, add);
+                b.each_cell(columns, add);
+            }
+            Self::Apply(_, x) => x.each_cell(columns, add),
         }
     }
 

@@ -1,12 +1,15 @@
 //! Running a plan, and keeping what was asked for.
 
 pub mod measure;
+pub mod origin;
 mod run;
+pub mod term;
 
 use std::sync::Arc;
 
 use nalgebra::DMatrix;
 
+pub use origin::Cell;
 pub use run::{Keep, run_plan};
 
 use crate::ops::{Real, View};

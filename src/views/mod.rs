@@ -3,6 +3,9 @@
 pub mod compare;
 pub mod compare_json;
 pub mod csv;
+pub mod derivation;
+pub mod explain;
+pub mod explain_json;
 pub mod grid;
 pub mod json;
 pub mod model;

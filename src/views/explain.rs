@@ -1,0 +1,222 @@
+//! Where numbers come from, as a page: a derivation each, and a tree of the numbers behind them.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use colored::Colorize;
+
+use super::derivation::{Derivation, figure};
+use super::page::{Detail, Page, width};
+use super::sheet::spoken;
+use super::{Scene, table};
+use crate::plan::{Axis, Step, StepId, names};
+use crate::trace::Cell;
+use crate::trace::origin::{Branch, End};
+
+/// Blanks before the lines of a derivation.
+const INDENT: usize = 4;
+
+/// Writes the cells with what is behind them.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write(scene: &Scene<'_>, origins: &[Branch], out: &mut dyn Write) -> io::Result<()> {
+    let page = &scene.page;
+    table::heading(scene, out)?;
+    let mut before: Option<StepId> = None;
+    for branch in origins {
+        writeln!(out)?;
+        root(scene, branch, before.replace(branch.cell.step) != Some(branch.cell.step), out)?;
+    }
+    // The cells of a row share most of what is behind them: it is told where it is met first.
+    let behind =
+        origins.iter().enumerate().flat_map(|(at, branch)| branch.behind.iter().map(move |b| (at, b)));
+    let behind: Vec<&Branch> = behind
+        .filter(|(at, branch)| *at == 0 || branch.end != End::Above)
+        .map(|(_, branch)| branch)
+        .collect();
+    if !behind.is_empty() {
+        writeln!(out)?;
+        write!(out, "{}", page.paragraph("Where those numbers come from:", 0))?;
+        for (at, branch) in behind.iter().enumerate() {
+            limb(page, branch, "", at + 1 == behind.len(), out)?;
+        }
+    }
+    if page.detail != Detail::Bare {
+        let said = closing(scene, origins);
+        if !said.is_empty() {
+            write!(out, "\n{}", page.paragraph(&said, 0))?;
+        }
+    }
+    Ok(())
+}
+
+/// The cell itself: every line of its derivation under a heading.
+fn root(scene: &Scene<'_>, branch: &Branch, is_new_step: bool, out: &mut dyn Write) -> io::Result<()> {
+    let page = &scene.page;
+    let cell = branch.cell;
+    let Some(step) = scene.trace.plan().get(cell.step) else { return Ok(()) };
+    let name = page.letters(&format!("{cell} = {}", figure(branch.value, page.digits)));
+    let title = page.letters(&place_of(scene, step, cell));
+    let around = page.between();
+    if width(&name) + width(&title) + width(around) <= page.width {
+        writeln!(out, "{}{around}{title}", name.cyan().bold())?;
+    } else {
+        writeln!(out, "{}", name.cyan().bold())?;
+        write!(out, "{}", page.paragraph(&title, INDENT))?;
+    }
+    if page.detail != Detail::Bare && is_new_step {
+        let formula = scene.trace.plan().formula(step, page.layout);
+        let sizes = if formula.sizes.is_empty() {
+            String::new()
+        } else {
+            format!("{}{}", page.between(), formula.sizes)
+        };
+        write!(out, "{}", page.paragraph(&format!("{}{sizes}", formula.equation), INDENT))?;
+    }
+    for copy in &branch.copied_from {
+        hang(page, &format!("= {copy}"), INDENT, "", out)?;
+    }
+    let last = branch.copied_from.last().copied().unwrap_or(cell);
+    let Some(term) = &branch.term else {
+        return hang(
+            page,
+            &format!("= {}, as the lesson gives it", figure(branch.value, page.digits)),
+            INDENT,
+            "",
+            out,
+        );
+    };
+    if branch.end == End::Above {
+        return hang(page, "derived above", INDENT, "", out);
+    }
+    let derivation = Derivation::from_term(term, last.step, branch.value, page.digits);
+    if let Some((names, number)) = &derivation.largest {
+        hang(
+            page,
+            &format!("m = {names} = {number}, the largest; subtracting it changes no weight"),
+            INDENT,
+            "",
+            out,
+        )?;
+    }
+    for line in &derivation.lines {
+        hang(page, &format!("= {line}"), INDENT, "", out)?;
+    }
+    Ok(())
+}
+
+/// One number behind another, and what is behind it.
+fn limb(page: &Page, branch: &Branch, before: &str, is_last: bool, out: &mut dyn Write) -> io::Result<()> {
+    let (knot, rail) = match (page.ascii, is_last) {
+        (false, false) => ("├─ ", "│  "),
+        (false, true) => ("└─ ", "   "),
+        (true, false) => ("|- ", "|  "),
+        (true, true) => ("`- ", "   "),
+    };
+    let mut text = branch.cell.to_string();
+    for copy in &branch.copied_from {
+        text.push_str(&format!(" = {copy}"));
+    }
+    let last = branch.copied_from.last().copied().unwrap_or(branch.cell);
+    match (&branch.term, branch.end) {
+        (None, _) => text.push_str(&format!(" = {}, given", figure(branch.value, page.digits))),
+        (Some(_), End::Above) => {
+            text.push_str(&format!(" = {} (derived above)", figure(branch.value, page.digits)));
+        }
+        (Some(term), _) => {
+            let derivation = Derivation::from_term(term, last.step, branch.value, page.digits);
+            text.push_str(&format!(" = {}", derivation.in_short()));
+        }
+    }
+    let rails = format!("{before}{rail}");
+    let follow = if branch.behind.is_empty() {
+        rails.clone()
+    } else {
+        format!("{rails}{}", if page.ascii { "|  " } else { "│  " })
+    };
+    hang_with(page, &text, &format!("{before}{knot}"), &follow, out)?;
+    for (at, next) in branch.behind.iter().enumerate() {
+        limb(page, next, &rails, at + 1 == branch.behind.len(), out)?;
+    }
+    Ok(())
+}
+
+/// What the cell is, in words: `scores of head 1, query c, key a`.
+fn place_of(scene: &Scene<'_>, step: &Step, cell: Cell) -> String {
+    let (rows, columns) = spoken(step, scene.labels);
+    let part = |axis: Axis, names: &[String], at: usize| {
+        let name = names.get(at).map_or("", String::as_str);
+        match axis {
+            Axis::Queries | Axis::StackedQueries(_) => format!(", query {name}"),
+            Axis::Keys | Axis::KeysFrom(_) | Axis::StackedKeys(_) => format!(", key {name}"),
+            Axis::Features => format!(", number {name}"),
+            Axis::State => format!(", {name}"),
+            Axis::One => String::new(),
+        }
+    };
+    let (row, column) = (part(step.axes.0, &rows, cell.row), part(step.axes.1, &columns, cell.column));
+    format!("{}{row}{column}", names::title(step.id.name))
+}
+
+/// What is given, and how to look further.
+fn closing(scene: &Scene<'_>, origins: &[Branch]) -> String {
+    let mut given = BTreeSet::new();
+    let mut cut = None;
+    let mut shortened = false;
+    let mut waiting: Vec<&Branch> = origins.iter().collect();
+    while let Some(branch) = waiting.pop() {
+        waiting.extend(&branch.behind);
+        if branch.end == End::Cut && cut.is_none_or(|cell| branch.cell < cell) {
+            cut = Some(branch.cell);
+        }
+        if let Some(term) = &branch.term {
+            shortened |= has_rest(term);
+            let is_given = |step: &StepId| scene.trace.plan().get(*step).is_some_and(|s| s.inputs.is_empty());
+            given.extend(term.cells().iter().map(|cell| cell.step).filter(is_given));
+        }
+    }
+    let names: Vec<String> = given.iter().map(ToString::to_string).collect();
+    let mut said = match names.as_slice() {
+        [] => String::new(),
+        [one] => format!("{one} is given."),
+        [before @ .., last] => format!("{} and {last} are given.", before.join(", ")),
+    };
+    if let Some(cell) = cut {
+        said.push_str(&format!(" The tree stops where it would grow long: --depth N goes further, and --explain '{cell}' starts there."));
+    }
+    if shortened {
+        said.push_str(
+            " In long sums the first, the largest and the last terms stand; braces hold the others' sum.",
+        );
+    }
+    said.trim_start().to_owned()
+}
+
+fn has_rest(term: &crate::trace::term::Term) -> bool {
+    matches!(term, crate::trace::term::Term::Rest(..)) || term.parts().into_iter().any(has_rest)
+}
+
+fn hang(page: &Page, text: &str, indent: usize, before: &str, out: &mut dyn Write) -> io::Result<()> {
+    let first = format!("{before}{}", " ".repeat(indent));
+    hang_with(page, text, &first, &format!("{first}  "), out)
+}
+
+/// A text broken at blanks, its first line after `first`, the others after `follow`.
+fn hang_with(page: &Page, text: &str, first: &str, follow: &str, out: &mut dyn Write) -> io::Result<()> {
+    let text = page.letters(text);
+    let mut line = String::new();
+    let mut start = first;
+    for word in text.split(' ') {
+        if !line.is_empty() && width(start) + width(&line) + 1 + width(word) > page.width {
+            writeln!(out, "{}", format!("{start}{line}").trim_end())?;
+            line.clear();
+            start = follow;
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    writeln!(out, "{start}{line}")
+}

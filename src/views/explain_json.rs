@@ -1,0 +1,53 @@
+//! Where numbers come from, as JSON: every number in full, and the tree behind each cell.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use super::Scene;
+use super::derivation::{Derivation, IN_FULL};
+use super::json::figure;
+use crate::trace::Cell;
+use crate::trace::origin::{Branch, End};
+
+/// Writes `{"mha": 1, "title", "explanations": […]}`. An explanation has `step`, `row` and `column` (from 1), `value`,
+/// `copied_from` (cells that hold the same number), `arithmetic` (names, numbers, reductions: each comes to the
+/// value), `m` (what m stands for in them, or null), `end` (`complete`, `given`, `above`: explained earlier in this
+/// file, `cut`: deeper than was asked for) and `behind`, the explanations of what it was made from.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write(scene: &Scene<'_>, origins: &[Branch], out: &mut dyn Write) -> io::Result<()> {
+    let explanations: Vec<Value> = origins.iter().map(explanation).collect();
+    let whole = json!({"mha": 1, "title": scene.title, "explanations": explanations});
+    serde_json::to_writer_pretty(&mut *out, &whole)?;
+    writeln!(out)
+}
+
+fn explanation(branch: &Branch) -> Value {
+    let last = branch.copied_from.last().copied().unwrap_or(branch.cell);
+    let derivation = branch
+        .term
+        .as_ref()
+        .filter(|_| branch.end != End::Above)
+        .map(|term| Derivation::from_term(term, last.step, branch.value, IN_FULL));
+    let (arithmetic, most) = derivation.map_or((Vec::new(), None), |d| (d.lines, d.largest));
+    let end = match (branch.end, &branch.term) {
+        (_, None) => "given",
+        (End::Complete, _) => "complete",
+        (End::Above, _) => "above",
+        (End::Cut, _) => "cut",
+    };
+    let Cell { step, row, column } = branch.cell;
+    json!({
+        "step": step.to_string(),
+        "row": row + 1,
+        "column": column + 1,
+        "value": figure(branch.value),
+        "copied_from": branch.copied_from.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "arithmetic": arithmetic,
+        "m": most.map(|(names, value)| json!({"names": names, "value": value})),
+        "end": end,
+        "behind": branch.behind.iter().map(explanation).collect::<Vec<_>>(),
+    })
+}
