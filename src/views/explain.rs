@@ -103,7 +103,14 @@ fn root(scene: &Scene<'_>, branch: &Branch, is_new_step: bool, out: &mut dyn Wri
     for line in &derivation.lines {
         hang(page, &format!("= {line}"), INDENT, "", out)?;
     }
-    Ok(())
+    match (
+        scene.exact.and_then(|exact| exact.form(cell.step, cell.row, cell.column)),
+        scene.not_exact(cell.step),
+    ) {
+        (Some(form), _) => hang(page, &format!("exactly {form}"), INDENT, "", out),
+        (None, Some(why)) => hang(page, &format!("no exact form: {why}"), INDENT, "", out),
+        (None, None) => Ok(()),
+    }
 }
 
 /// One number behind another, and what is behind it.
