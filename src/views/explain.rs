@@ -174,7 +174,8 @@ fn closing(scene: &Scene<'_>, origins: &[Branch]) -> String {
     let mut waiting: Vec<&Branch> = origins.iter().collect();
     while let Some(branch) = waiting.pop() {
         waiting.extend(&branch.behind);
-        if branch.end == End::Cut && cut.is_none_or(|cell| branch.cell < cell) {
+        let is_asked_for = origins.iter().any(|origin| origin.cell == branch.cell);
+        if branch.end == End::Cut && !is_asked_for && cut.is_none_or(|cell| branch.cell < cell) {
             cut = Some(branch.cell);
         }
         if let Some(term) = &branch.term {
