@@ -8,7 +8,8 @@ use super::surd::Surd;
 /// An exact number, or −∞.
 ///
 /// Of a quotient the lower sum has whole numbers without a common divisor, its smallest exponent is 0 and its leading
-/// term positive; a quotient of proportional sums is a plain number, and a plain number stands over 1.
+/// term positive; a quotient of proportional sums is a plain number, and a plain number stands over 1. Quotients that
+/// are equal without looking it (their sums have some other factor in common) are not found out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Number {
     /// A hidden score.
