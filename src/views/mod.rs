@@ -4,6 +4,7 @@ pub mod compare;
 pub mod compare_json;
 pub mod csv;
 pub mod grid;
+pub mod heat;
 pub mod json;
 pub mod model;
 pub mod model_csv;
