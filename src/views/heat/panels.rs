@@ -246,9 +246,14 @@ impl Panel<'_> {
         joined(&self.sheet.rows, row, self.block.0)
     }
 
-    /// The name of a column of cells.
+    /// The name of a column of cells; of several columns the first and the last of their names.
     pub fn column(&self, column: usize) -> String {
         joined(&self.sheet.columns, column, self.block.1)
+    }
+
+    /// The name of the first column in a column of cells, for where there is no room for two.
+    pub fn first_column(&self, column: usize) -> &str {
+        self.sheet.columns.get(column * self.block.1).map_or("", String::as_str)
     }
 
     /// All numbers of the matrix, in no order.

@@ -187,7 +187,8 @@ fn titles(title: &str, room: usize) -> Vec<String> {
 /// The names of the columns: on one line where every name fits above its cell, else written downwards.
 fn heads(panel: &Panel<'_>, size: Size, brush: &Brush) -> Vec<String> {
     let count = panel.shape().1;
-    let names: Vec<String> = (0..count).map(|column| brush.page.letters(&panel.column(column))).collect();
+    let names: Vec<String> =
+        (0..count).map(|column| brush.page.letters(panel.first_column(column))).collect();
     let room = size.cell.saturating_sub(1).max(1);
     if names.iter().all(|name| name.is_empty()) {
         return Vec::new();

@@ -146,7 +146,7 @@ fn sizes(panels: &[Panel<'_>], brush: &Brush) -> Vec<Size> {
         for panel in panels {
             let (rows, columns) = panel.shape();
             for column in 0..columns {
-                longest = longest.max(width(&brush.page.letters(&panel.column(column))));
+                longest = longest.max(width(&brush.page.letters(panel.first_column(column))));
                 for row in 0..rows {
                     if let Cell::Value(value) = panel.cell(row, column) {
                         widest = widest.max(number(value, brush.digits).len());
@@ -237,7 +237,8 @@ fn legend(panels: &[Panel<'_>], scale: &Scale, brush: &Brush, out: &mut dyn Writ
         notes.truncate(1);
         let wider = if page.width < 200 { ", a larger --width" } else { "" };
         let more = format!("--heads, --steps{wider} show more, --format csv every number.");
-        words.push(format!("Thinned: {}. {more}", notes.concat()));
+        let columns = "A column has the name of its first.";
+        words.push(format!("Thinned: {}. {columns} {more}", notes.concat()));
     }
     let text = page.paragraph(&words.join(" "), 0);
     write!(out, "{}", text.replace(HIDDEN, brush.hidden()))
@@ -271,11 +272,12 @@ impl Seen {
     }
 }
 
-/// Enough digits to tell a quarter of the scale from the next.
+/// Two digits of a quarter of the scale at least, so that one mark differs from the next.
 fn digits_of(scale: &Scale, brush: &Brush) -> usize {
-    let span = scale.most - scale.least;
-    let needed = if span > 0.0 { (1.0 - libm::log10(span).floor()).clamp(0.0, 9.0) as usize } else { 0 };
-    brush.page.digits.min(needed).max(if span < 1.0 { needed } else { brush.digits })
+    let quarter = (scale.most - scale.least) / 4.0;
+    let needed =
+        if quarter > 0.0 { (1.0 - libm::log10(quarter).floor()).clamp(0.0, 9.0) as usize } else { 0 };
+    brush.digits.max(needed)
 }
 
 /// The scale as a strip of colours with numbers in it.
