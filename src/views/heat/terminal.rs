@@ -164,14 +164,15 @@ fn sizes(panels: &[Panel<'_>], brush: &Brush) -> Vec<Size> {
     sizes
 }
 
-/// Panels side by side.
-fn abreast(plate: &Plate, page: &Page) -> usize {
-    ((page.width + GAP) / (plate.width + GAP)).max(1)
+/// Panels side by side: in as few rows as the width allows, all about equally long.
+fn abreast(count: usize, plate: &Plate, page: &Page) -> usize {
+    let most = ((page.width + GAP) / (plate.width + GAP)).max(1);
+    count.div_ceil(count.div_ceil(most).max(1)).max(1)
 }
 
 /// Lines of so many panels, with a blank line between their rows.
 fn lines(count: usize, plate: &Plate, page: &Page) -> usize {
-    count.div_ceil(abreast(plate, page)) * (plate.height + 1)
+    count.div_ceil(abreast(count, plate, page)) * (plate.height + 1)
 }
 
 fn draw(
@@ -181,7 +182,7 @@ fn draw(
     brush: &Brush,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    for (at, row) in panels.chunks(abreast(plate, &brush.page)).enumerate() {
+    for (at, row) in panels.chunks(abreast(panels.len(), plate, &brush.page)).enumerate() {
         if at > 0 {
             writeln!(out)?;
         }
@@ -226,7 +227,7 @@ fn legend(panels: &[Panel<'_>], scale: &Scale, brush: &Brush, out: &mut dyn Writ
     if seen.hidden {
         let weights = panels.iter().all(Panel::are_weights);
         let what = if weights { "exactly 0, hidden by a mask." } else { "−∞, hidden by a mask." };
-        words.push(format!("{} is {what}", HIDDEN));
+        words.push(format!("{} is {what}", brush.hidden()));
     }
     if seen.undefined {
         words.push("? is not a number.".to_owned());
@@ -240,12 +241,8 @@ fn legend(panels: &[Panel<'_>], scale: &Scale, brush: &Brush, out: &mut dyn Writ
         let columns = "A column has the name of its first.";
         words.push(format!("Thinned: {}. {columns} {more}", notes.concat()));
     }
-    let text = page.paragraph(&words.join(" "), 0);
-    write!(out, "{}", text.replace(HIDDEN, brush.hidden()))
+    words.iter().try_for_each(|words| write!(out, "{}", page.paragraph(words, 0)))
 }
-
-/// Stands for the sign of hidden cells until the page's alphabet is applied; no lesson's text comes this way.
-const HIDDEN: &str = "@hidden@";
 
 /// What there is to be explained.
 #[derive(Default)]
@@ -326,4 +323,45 @@ fn ladder(scale: &Scale, digits: usize, brush: &Brush) -> String {
         taken += wide;
     }
     text + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plate(width: usize, height: usize) -> Plate {
+        Plate { size: Size { cell: 2, numbers: false }, stub: 3, width, height }
+    }
+
+    /// Three of 24 and two gaps are 76 of 80 columns; a fourth would make it 102. Four panels stand two and two.
+    #[test]
+    fn panels_stand_side_by_side_as_the_page_is_wide() {
+        let page = Page { width: 80, ..Page::default() };
+        let abreast = |count| abreast(count, &plate(24, 5), &page);
+        assert_eq!([1, 2, 3, 4, 5, 6, 7].map(abreast), [1, 2, 3, 2, 3, 3, 3]);
+        // 4 panels: two rows of five lines, each with a blank one.
+        assert_eq!(lines(4, &plate(24, 5), &page), 12);
+        assert_eq!(super::abreast(3, &plate(200, 5), &page), 1, "one stands alone, however wide");
+    }
+
+    /// A quarter of 0.5 is 0.125, two digits of it are 0.13; a quarter of 400 is 100.
+    #[test]
+    fn a_scale_has_digits_enough_to_tell_its_marks_apart() {
+        let brush = |digits| Brush { page: Page::default(), colours: Colours::None, digits };
+        let digits = |most, least| digits_of(&Scale { least: 0.0, most }, &brush(least));
+        assert_eq!([digits(0.5, 0), digits(0.5, 4), digits(400.0, 0), digits(0.004, 2)], [2, 4, 0, 4]);
+    }
+
+    /// Eighty columns hold 5 marks of 4 digits; by the ends stand the least and the most.
+    #[test]
+    fn the_legend_names_its_ends() {
+        let brush = Brush { page: Page::default(), colours: Colours::True, digits: 2 };
+        colored::control::set_override(false);
+        let strip = strip(&Scale { least: -1.0, most: 3.0 }, 2, &brush);
+        let marks: Vec<&str> = strip.split_whitespace().collect();
+        assert_eq!(marks, ["-1.00", "0.00", "1.00", "2.00", "3.00"]);
+        assert_eq!(strip.trim_end_matches('\n').len(), STRIP);
+        let ink = Brush { colours: Colours::None, ..brush };
+        assert!(ladder(&Scale { least: 0.0, most: 1.0 }, 2, &ink).contains("[▒▒] 0.40 to 0.60"));
+    }
 }
