@@ -26,7 +26,16 @@ const PAGES: &[(&str, &[&str])] = &[
         &["trace", "telltale", "--explain", "head.2.scores[5]", "--depth", "1", "--width", "50", "--ascii"],
     ),
     ("trace@telltale-summary", &["trace", "telltale", "--summary", "--precision", "6"]),
+    ("trace@masks-heatmap", &["trace", "masks", "--format", "heatmap"]),
+    (
+        "trace@masks-heatmap-narrow-ascii",
+        &["trace", "masks", "--format", "heatmap", "--width", "40", "--ascii", "--steps", "*scores,weights"],
+    ),
     ("compare@two-heads", &["compare"]),
+    (
+        "compare@grouped-query-heatmap",
+        &["compare", "grouped-query", "--format", "heatmap", "--variants", "multi-head,mqa,flash"],
+    ),
     ("compare@flash", &["compare", "telltale", "--variants", "multi-head,flash:4", "--quiet"]),
     (
         "params@llama-3-8b",
