@@ -16,7 +16,7 @@ use crate::lesson::{Piece, Problem, Saying, pieces};
 use crate::ops::{Arithmetic, Layout};
 use crate::plan::{Plan, StepId, attention};
 use crate::trace::{Keep, Trace, run_plan};
-use crate::views::{self, Scene, csv, json, summary, table};
+use crate::views::{self, Scene, csv, json, latex, markdown, summary, table};
 
 /// Show every number of a worked example, step by step
 #[derive(Debug, Args)]
@@ -27,6 +27,7 @@ Examples:
   mha trace masks --heads 1                   another lesson, its first head
   mha trace my-lesson.yaml --format json      numbers in full, for a program
   mha trace --layout columns                  tokens in columns: W · x, Kᵀ · Q
+  mha trace --format latex --output two.tex   for pdflatex; markdown for GitHub
   mha trace --format npz --output trace.npz   for NumPy")]
 pub(super) struct TraceArgs {
     /// A name from `mha lessons`, or a lesson file; - is standard input
@@ -68,6 +69,10 @@ enum TraceFormat {
     Npz,
     /// One number a line
     Csv,
+    /// Tables and maths as GitHub shows them
+    Markdown,
+    /// A document for pdflatex
+    Latex,
 }
 
 /// `--layout`
@@ -225,6 +230,8 @@ fn write(args: &TraceArgs, problem: &Problem, trace: &Trace<f64>, steps: &[StepI
         TraceFormat::Table => table::write(&scene, out),
         TraceFormat::Json => json::write(&scene, out),
         TraceFormat::Csv => csv::write(&scene, out),
+        TraceFormat::Markdown => markdown::write(&scene, out),
+        TraceFormat::Latex => latex::write(&scene, out),
         TraceFormat::Npz => {
             let keep_batch_axis = !matches!(args.sequence, Some(Which::One(_)));
             views::npz::write(&scene, keep_batch_axis, out)

@@ -3,8 +3,12 @@
 pub mod compare;
 pub mod compare_json;
 pub mod csv;
+mod excerpt;
 pub mod grid;
 pub mod json;
+pub mod latex;
+pub mod markdown;
+mod matrix;
 pub mod model;
 pub mod model_csv;
 pub mod model_json;
@@ -24,6 +28,7 @@ pub mod stacked;
 pub mod story;
 pub mod summary;
 pub mod table;
+pub mod tex;
 
 use crate::lesson::{Labels, Saying};
 use crate::plan::{Attention, StepId};
