@@ -11,6 +11,7 @@ use super::lesson::{Claims, Files};
 use super::output::{self, Content};
 use super::select::Selection;
 use super::{Common, Ending, lesson};
+use crate::exact::Exact;
 use crate::fault::{Fault, Faults, Outcome};
 use crate::lesson::{Piece, Problem, Saying, pieces};
 use crate::ops::{Arithmetic, Layout};
@@ -26,6 +27,7 @@ Examples:
   mha trace --steps 'head.2.*'                only head 2
   mha trace masks --heads 1                   another lesson, its first head
   mha trace my-lesson.yaml --format json      numbers in full, for a program
+  mha trace --exact                           1/√2 and 1/3 in place of 0.7071 and 0.3333
   mha trace --layout columns                  tokens in columns: W · x, Kᵀ · Q
   mha trace --format latex --output two.tex   for pdflatex; markdown for GitHub
   mha trace --format npz --output trace.npz   for NumPy")]
@@ -48,6 +50,9 @@ pub(super) struct TraceArgs {
     /// Tokens in rows, or in columns
     #[arg(long, value_name = "WAY", default_value = "rows")]
     layout: Way,
+    /// Write 1/√2 and 1/3 in place of decimals, where the numbers allow it
+    #[arg(long)]
+    exact: bool,
     /// Which sequence of a batch, counted from 1, or `all` [default: 1; all for npz]
     #[arg(long, value_name = "B", allow_negative_numbers = true)]
     sequence: Option<Which>,
@@ -120,7 +125,8 @@ pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
     let (call, source) = (problem.call(), lesson::source(&args.lesson));
     let plan = Arc::new(attention::plan(&call).map_err(|fault| Faults::from(fault.in_source(&source)))?);
     let steps = choose(args, &problem, &plan)?;
-    let keep = keep(&plan, &steps, &problem);
+    refuse_exact_where_it_cannot_be(args)?;
+    let keep = keep(args, &plan, &steps, &problem);
     let trace = run_plan(plan, &call.inputs, &keep, Arithmetic::Ordered)
         .map_err(|faults| faults.in_source(&source))?;
     write(args, &problem, &trace, &steps)?;
@@ -176,7 +182,7 @@ fn choose(args: &TraceArgs, problem: &Problem, plan: &Plan) -> Outcome<Vec<StepI
 }
 
 /// What has to be kept: the chosen steps, what they were made from (to say what happened), and what the story quotes.
-fn keep(plan: &Plan, steps: &[StepId], problem: &Problem) -> Keep {
+fn keep(args: &TraceArgs, plan: &Plan, steps: &[StepId], problem: &Problem) -> Keep {
     let mut ids: HashSet<StepId> = steps.iter().copied().collect();
     for step in steps.iter().filter_map(|id| plan.get(*id)) {
         ids.extend(&step.inputs);
@@ -190,10 +196,35 @@ fn keep(plan: &Plan, steps: &[StepId], problem: &Problem) -> Keep {
             }
         }
     }
+    if args.exact {
+        // Exact numbers are made from what the inputs were made from, all the way up.
+        for step in plan.steps().iter().rev() {
+            if ids.contains(&step.id) {
+                ids.extend(&step.inputs);
+            }
+        }
+    }
     Keep::Only(ids)
 }
 
+/// Exact forms are text: what holds numbers only has no place for them.
+fn refuse_exact_where_it_cannot_be(args: &TraceArgs) -> Outcome<()> {
+    let (what, why) = match args.format {
+        _ if !args.exact => return Ok(()),
+        TraceFormat::Table if args.summary => {
+            ("a summary", "its smallest, mean and largest of a step are rounded by nature")
+        }
+        TraceFormat::Csv => ("csv", "its last column holds numbers, which programs read as such"),
+        TraceFormat::Npz => ("npz", "it holds arrays of numbers, and 1/√2 is not one that fits"),
+        TraceFormat::Table | TraceFormat::Json => return Ok(()),
+    };
+    let what = format!("{what} cannot show exact forms");
+    let remedy = "leave --exact away, or use --format json, which has both";
+    Err(Fault::new(what, why, remedy).in_source("--exact").into())
+}
+
 fn write(args: &TraceArgs, problem: &Problem, trace: &Trace<f64>, steps: &[StepId]) -> Outcome<()> {
+    let exact = args.exact.then(|| Exact::of(trace));
     let scene = Scene {
         title: &problem.title,
         summary: &problem.summary,
@@ -202,6 +233,7 @@ fn write(args: &TraceArgs, problem: &Problem, trace: &Trace<f64>, steps: &[StepI
         labels: &problem.labels,
         story: &problem.story,
         trace,
+        exact: exact.as_ref(),
         steps,
         batch: problem.batch,
         page: args.common.page(args.layout.into()),
