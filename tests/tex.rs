@@ -44,6 +44,7 @@ fn a_step_in_latex_is_a_matrix_after_its_formula() {
     assert_eq!(
         step.split_once("\n\\]").unwrap().0,
         r"S_2 = \frac{Q_2K_2^{\top}}{\sqrt{d_k}} =
+\headroom{3}
 \begin{array}{r@{\,}} \rowname{a} \\ \rowname{b} \\ \rowname{c} \end{array}
 \begin{bmatrix}
   \colname{a} & \colname{b} & \colname{c} \\[-\rowheight]

@@ -32,6 +32,7 @@ const PREAMBLE: &str = r"% Made by mha; compile it with pdflatex. It needs what 
 \newcommand{\rowname}[1]{\text{\scriptsize\color[gray]{0.35}#1}}
 \newcommand{\rowheight}{\dimexpr\arraystretch\normalbaselineskip\relax}
 \newcommand{\colname}[1]{\smash{\raisebox{\dimexpr0.7\rowheight+0.45\normalbaselineskip\relax}{$\rowname{#1}$}}}
+\newcommand{\headroom}[1]{\rule{0pt}{\dimexpr#1\rowheight/2+1.15\normalbaselineskip\relax}}
 % What is wider than the line is made smaller.
 \newsavebox{\wide}
 \newcommand{\fit}[1]{\sbox{\wide}{$\displaystyle #1$}\ifdim\wd\wide>\linewidth\resizebox{\linewidth}{!}{\usebox{\wide}}\else\usebox{\wide}\fi}
@@ -47,7 +48,6 @@ const PREAMBLE: &str = r"% Made by mha; compile it with pdflatex. It needs what 
 pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
     let told = scene.page.detail != Detail::Bare;
     writeln!(out, "{PREAMBLE}\\begin{{document}}")?;
-    writeln!(out, r"\addtolength{{\abovedisplayskip}}{{2ex}}")?;
     if !scene.title.is_empty() {
         writeln!(out, "\n{{\\LARGE\\bfseries {}\\par}}", said(scene, scene.title))?;
     }
@@ -95,7 +95,7 @@ fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write
     let id = tex::text(&step.id.to_string());
     writeln!(out, "\n\\step{{{number}}}{{{id}}}{{{title}}}{{{sizes}}}")?;
     let Some(value) = scene.trace.get(step.id) else { return Ok(()) };
-    let sheet = Sheet::new(step, value, scene.labels, scene.page.layout);
+    let sheet = Sheet::new(step, value, scene.labels, scene.page.layout).with_exact(scene.exact, step.id);
     let matrix = Matrix::new(scene, step, &sheet);
     let sign = tex::formula(&names::sign(step.id.name));
     let is_told = detail != Detail::Bare && !step.inputs.is_empty();
@@ -104,6 +104,9 @@ fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write
         say(scene, note, out)?;
     }
     if detail != Detail::Bare {
+        if let Some(why) = sheet.why_not_exact() {
+            say(scene, &format!("Decimals: {why}."), out)?;
+        }
         for words in table::words(scene, step) {
             match words.strip_prefix("» ") {
                 Some(story) => writeln!(out, "\n\\begin{{quote}}{}\\end{{quote}}", said(scene, story))?,

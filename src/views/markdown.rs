@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use super::excerpt::Excerpt;
-use super::number::{digits_for, number};
+use super::number::digits_for;
 use super::page::Detail;
 use super::part;
 use super::sheet::Sheet;
@@ -53,8 +53,12 @@ fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write
         }
     }
     let Some(value) = scene.trace.get(step.id) else { return Ok(()) };
-    write_table(scene, &Sheet::new(step, value, scene.labels, scene.page.layout), out)?;
+    let sheet = Sheet::new(step, value, scene.labels, scene.page.layout).with_exact(scene.exact, step.id);
+    write_table(scene, &sheet, out)?;
     if detail != Detail::Bare {
+        if let Some(why) = sheet.why_not_exact() {
+            say(scene, &format!("Decimals: {why}."), out)?;
+        }
         for words in table::words(scene, step) {
             match words.strip_prefix("» ") {
                 Some(story) => writeln!(out, "\n> {}", line(scene, story))?,
@@ -72,7 +76,13 @@ fn write_table(scene: &Scene<'_>, sheet: &Sheet<'_>, out: &mut dyn Write) -> io:
     let excerpt = Excerpt::of(sheet.shape());
     let digits = digits_for(sheet.numbers(), scene.page.digits);
     let name = |name: &str| part::escaped(&scene.page.letters(name));
-    let cell = |r: usize, c: usize| scene.page.letters(&number(sheet.at(r, c), digits));
+    let cell = |r: usize, c: usize| {
+        let plain = sheet.text(r, c, digits);
+        match plain.contains(['/', '√']) {
+            true => format!("$`{}`$", sheet.latex(r, c, digits)),
+            false => scene.page.letters(&plain),
+        }
+    };
     let row = |first: String, at: &dyn Fn(Option<usize>) -> String| {
         let cells: Vec<String> =
             std::iter::once(first).chain(excerpt.columns.iter().map(|c| at(*c))).collect();

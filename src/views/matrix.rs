@@ -1,7 +1,7 @@
 //! A matrix of a step in LaTeX: amsmath's `bmatrix`, with names of rows before it and names of columns above it.
 
 use super::excerpt::Excerpt;
-use super::number::{digits_for, number};
+use super::number::digits_for;
 use super::page::{Layout, shorten, width};
 use super::sheet::Sheet;
 use super::{Scene, tex};
@@ -25,7 +25,8 @@ impl Matrix {
     pub(super) fn new(scene: &Scene<'_>, step: &Step, sheet: &Sheet<'_>) -> Self {
         let excerpt = Excerpt::of(sheet.shape());
         let digits = digits_for(sheet.numbers(), scene.page.digits);
-        let cell = |r: usize, c: usize| number(sheet.at(r, c), digits);
+        let cell =
+            |r: usize, c: usize| Cell { plain: sheet.text(r, c, digits), tex: sheet.latex(r, c, digits) };
         let (row_axis, column_axis) = match scene.page.layout {
             Layout::Rows => step.axes,
             Layout::Columns => (step.axes.1, step.axes.0),
@@ -59,28 +60,40 @@ impl Matrix {
     }
 }
 
+/// A number as text and as maths.
+struct Cell {
+    plain: String,
+    tex: String,
+}
+
 struct Body<'a> {
     excerpt: &'a Excerpt,
-    cell: &'a dyn Fn(usize, usize) -> String,
+    cell: &'a dyn Fn(usize, usize) -> Cell,
     rows: &'a [String],
     columns: &'a [String],
 }
 
 impl Body<'_> {
     fn tex(&self) -> String {
+        let columns: Vec<Vec<String>> = self.excerpt.columns.iter().map(|c| self.column(*c)).collect();
         let mut tex = String::new();
+        if columns.iter().flatten().any(|cell| cell.contains(r"\frac")) {
+            tex.push_str("\\renewcommand{\\arraystretch}{1.8}\n");
+        }
+        if !self.columns.is_empty() {
+            tex.push_str(&format!("\\headroom{{{}}}\n", self.excerpt.rows.len()));
+        }
         if !self.rows.is_empty() {
-            let names: Vec<String> = self.excerpt.rows.iter().map(|r| self.name(self.rows, *r)).collect();
-            let names = names.iter().map(|name| format!(r"\rowname{{{name}}}")).collect::<Vec<_>>();
+            let name = |r: &Option<usize>| format!(r"\rowname{{{}}}", self.name(self.rows, *r));
+            let names: Vec<String> = self.excerpt.rows.iter().map(name).collect();
             tex.push_str(&format!("\\begin{{array}}{{r@{{\\,}}}} {} \\end{{array}}\n", names.join(r" \\ ")));
         }
         tex.push_str("\\begin{bmatrix}\n");
         if !self.columns.is_empty() {
-            let names = self.excerpt.columns.iter().map(|c| self.name(self.columns, *c));
-            let names: Vec<String> = names.map(|name| format!(r"\colname{{{name}}}")).collect();
+            let name = |c: &Option<usize>| format!(r"\colname{{{}}}", self.name(self.columns, *c));
+            let names: Vec<String> = self.excerpt.columns.iter().map(name).collect();
             tex.push_str(&format!("  {} \\\\[-\\rowheight]\n", names.join(" & ")));
         }
-        let columns: Vec<Vec<String>> = self.excerpt.columns.iter().map(|c| self.column(*c)).collect();
         let lines: Vec<String> = (0..self.excerpt.rows.len())
             .map(|r| columns.iter().map(|column| column[r].as_str()).collect::<Vec<_>>().join(" & "))
             .collect();
@@ -99,28 +112,26 @@ impl Body<'_> {
             let dots = |r: &Option<usize>| if r.is_some() { r"\cdots" } else { r"\ddots" }.to_owned();
             return self.excerpt.rows.iter().map(dots).collect();
         };
-        let cells: Vec<Option<String>> =
+        let cells: Vec<Option<Cell>> =
             self.excerpt.rows.iter().map(|r| r.map(|r| (self.cell)(r, c))).collect();
-        let plain = cells.iter().flatten().filter(|cell| is_decimal(cell));
         let before_point = |cell: &str| {
             let whole = cell.split('.').next().unwrap_or_default();
             (whole.starts_with('-'), whole.trim_start_matches('-').len())
         };
-        let (minus, most) = plain
-            .map(|cell| before_point(cell))
-            .fold((false, 0), |(minus, most), (m, long)| (minus || m, most.max(long)));
-        let padded = |cell: &String| {
-            let tex = tex::number(cell);
-            if !is_decimal(cell) {
-                return tex;
+        let plain = cells.iter().flatten().map(|cell| cell.plain.as_str()).filter(|cell| is_decimal(cell));
+        let (minus, most) =
+            plain.map(before_point).fold((false, 0), |(minus, most), (m, long)| (minus || m, most.max(long)));
+        let padded = |cell: &Cell| {
+            if !is_decimal(&cell.plain) {
+                return cell.tex.clone();
             }
-            let (has_minus, long) = before_point(cell);
+            let (has_minus, long) = before_point(&cell.plain);
             let sign = if minus && !has_minus { "-" } else { "" };
             match format!("{sign}{}", "0".repeat(most - long)) {
-                missing if missing.is_empty() => tex,
+                missing if missing.is_empty() => cell.tex.clone(),
                 // Behind something, a bare minus would be taken for a subtraction.
-                missing if has_minus => format!(r"\phantom{{{missing}}}{{{tex}}}"),
-                missing => format!(r"\phantom{{{missing}}}{tex}"),
+                missing if has_minus => format!(r"\phantom{{{missing}}}{{{}}}", cell.tex),
+                missing => format!(r"\phantom{{{missing}}}{}", cell.tex),
             }
         };
         cells.iter().map(|cell| cell.as_ref().map_or(r"\vdots".to_owned(), padded)).collect()
@@ -130,11 +141,19 @@ impl Body<'_> {
         let names = self.rows.iter().map(|name| reach(name)).max().map_or(0, |most| most + BETWEEN);
         let column = |c: &Option<usize>| {
             let Some(c) = c else { return 3 };
-            let cells = self.excerpt.rows.iter().flatten().map(|r| width(&(self.cell)(*r, *c)));
+            let cells = self.excerpt.rows.iter().flatten().map(|r| (self.cell)(*r, *c).width());
             let name = self.columns.get(*c).map_or(0, |name| reach(name));
             cells.max().unwrap_or(0).max(name)
         };
         names + self.excerpt.columns.iter().map(|c| column(c) + BETWEEN).sum::<usize>()
+    }
+}
+
+impl Cell {
+    /// About how many letters wide it is: a fraction's halves stand one above the other, and are set smaller.
+    fn width(&self) -> usize {
+        let long = width(&self.plain);
+        if self.tex.contains(r"\frac") { long / 2 + 1 } else { long }
     }
 }
 

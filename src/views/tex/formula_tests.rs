@@ -138,7 +138,7 @@ fn weights_and_what_they_mix() {
     );
     let tile = r"m \leftarrow \max(m, S_{1,2}); \ell, o \leftarrow \ell, o \cdot e^{m\text{ before} - m} + \sum e^{S_{1,2} - m} \cdot 1, V_{1,2}";
     let online = formula(
-        &Op::from(OnlineSoftmax)
+        &Op::from(OnlineSoftmax { sink: None })
             .formula(&Signs {
                 out: "state₁₋₂".to_owned(),
                 inputs: ["S₁₋₂", "V₁₋₂", "state₁₋₁"].map(String::from).to_vec(),
@@ -150,7 +150,7 @@ fn weights_and_what_they_mix() {
     );
     assert_eq!(online, format!(r"\mathrm{{state}}_{{1,2}} = {tile}"));
     let last = r"\mathrm{head}_1 = \frac{o}{\ell}";
-    case(FinishSoftmax, "head₁", &["state₁₋₂"], last, last);
+    case(FinishSoftmax { empty_rows: FullyMaskedRows::Error }, "head₁", &["state₁₋₂"], last, last);
     let ops = [0.25, 0.5].map(|cap| Op::from(Softcap { cap })).to_vec();
     let each = r"S^{\mathrm{c}} = 0.25 \cdot \tanh\left(\frac{S}{0.25}\right)\text{ (head 1's; each head has its own)}";
     case(Batched { ops, sheets: vec![2] }, "Sᶜ", &["S"], each, each);
