@@ -79,13 +79,31 @@ fn hidden_scores_are_minus_infinity_and_numbers_stand_below_each_other() {
     assert!(latex.contains(&rows.join("\n  ")), "{latex}");
     // A sentence in a formula has a line of its own.
     assert!(latex.contains(
-        "\\[ S_1^{\\mathrm{m}} = S_1\\text{ where allowed, else }{-}\\infty\\text{ (causal)} \\]\n"
+        "\\begin{gather*}\nS_1^{\\mathrm{m}} = S_1\\text{ where allowed, else }{-}\\infty\\text{ (causal)} \\\\\n"
     ));
     let markdown = said(room.path(), &[&args[..], &["markdown"]].concat());
     assert!(
         markdown.contains("| a | 1 | −∞ | −∞ |\n| b | -10 | 100 | −∞ |\n| c | 2 | -20 | 4 |\n"),
         "{markdown}"
     );
+}
+
+/// Head 1 of the article: token a answers itself with 1 over √2. So the weights of row a are e^(1/√2), 1 and e^(1/√2) over
+/// their sum, and c, which shares a number with both others and two with itself, scores 2/√2 there.
+#[test]
+fn exact_forms_are_maths_in_both_formats() {
+    let page =
+        |format, step| said(Path::new("."), &["trace", "--exact", "--steps", step, "--format", format]);
+    let markdown = page("markdown", "head.1.scores");
+    let row = "| c | $`\\frac{1}{\\sqrt{2}}`$ | $`\\frac{1}{\\sqrt{2}}`$ | $`\\frac{2}{\\sqrt{2}}`$ |\n";
+    assert!(markdown.contains(row), "{markdown}");
+    let latex = page("latex", "head.1.weights");
+    let row = r"\frac{e^{1/\sqrt{2}}}{2e^{1/\sqrt{2}}+1} & \frac{1}{2e^{1/\sqrt{2}}+1} & \frac{e^{1/\sqrt{2}}}{2e^{1/\sqrt{2}}+1} \\";
+    assert!(latex.contains(row), "{latex}");
+    // Where the numbers are not exact, the page says why.
+    let why =
+        said(Path::new("."), &["trace", "telltale", "--exact", "--steps", "output", "--format", "latex"]);
+    assert!(why.contains("\nDecimals: "), "{why}");
 }
 
 #[test]
@@ -129,7 +147,7 @@ const LARGE: &str = "
 title: Forty tokens
 attention: {d_model: 24, num_heads: 3, mask: [causal, {window: 12}], softcap: 5, qk_norm: {}, sinks: [0.5, -1, 0.25],
   positions: rope}
-inputs: {x: {random: {seed: 3, std: 40}, shape: [40, 24]}}
+inputs: {x: {random: {seed: 3, std: 40, shape: [40, 24]}}}
 projections: {w_q: {random: {seed: 1}}, w_k: {random: {seed: 2}}, w_v: {random: {seed: 4}}, w_o: {random: {seed: 5}}}
 ";
 
@@ -226,6 +244,7 @@ fn every_document_compiles_and_nothing_runs_off_the_page() {
     for lesson in names.filter(|name| *name != "lesson").chain(["hostile.yaml", "large.yaml"]) {
         compiles(room.path(), &[lesson]);
         compiles(room.path(), &[lesson, "--layout", "columns", "--verbose", "--precision", "12"]);
+        compiles(room.path(), &[lesson, "--exact"]);
         compiled += 1;
     }
     assert!(compiled >= 8, "six lessons come with mha");

@@ -49,7 +49,7 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
     let told = scene.page.detail != Detail::Bare;
     writeln!(out, "{PREAMBLE}\\begin{{document}}")?;
     if !scene.title.is_empty() {
-        writeln!(out, "\n{{\\LARGE\\bfseries {}\\par}}", said(scene, scene.title))?;
+        writeln!(out, "\n{{\\LARGE\\bfseries\\raggedright {}\\par}}", said(scene, scene.title))?;
     }
     if told {
         say(scene, scene.summary, out)?;
@@ -123,28 +123,27 @@ fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write
 /// Letters of this size that a line of the document holds.
 const LINE: usize = 78;
 
-/// The matrix after its formula where both fit one line; else each on a line of its own.
+/// The matrix after its formula where both fit one line; else below it, with no page break between the two.
 fn display(sign: &str, equation: Option<&str>, matrix: &Matrix, out: &mut dyn Write) -> io::Result<()> {
     let formula = equation.map_or(sign.to_owned(), tex::formula);
-    let long = equation.map_or(4, width);
+    let long = equation.map_or(SIGN, width);
     // A sentence inside a formula reads ill with another “=” behind it.
     let is_sentence = formula.contains(r"\text");
     if equation.is_some() && (is_sentence || long + matrix.width() > LINE) {
-        let formula = if long > LINE * 3 / 4 { format!(r"\fit{{{formula}}}") } else { formula };
-        writeln!(out, "\\[ {formula} \\]")?;
-        return write_matrix(sign, 4, matrix, out);
+        let formula = fitted(formula, long);
+        let below = fitted(format!("{sign} =\n{}", matrix.tex()), SIGN + matrix.width());
+        return writeln!(out, "\\begin{{gather*}}\n{formula} \\\\\n{below}\n\\end{{gather*}}");
     }
-    write_matrix(&formula, long, matrix, out)
+    let equation = fitted(format!("{formula} =\n{}", matrix.tex()), long + matrix.width());
+    writeln!(out, "\\[\n{equation}\n\\]")
 }
 
-fn write_matrix(left: &str, long: usize, matrix: &Matrix, out: &mut dyn Write) -> io::Result<()> {
-    let equation = format!("{left} =\n{}", matrix.tex());
-    // The estimate may be off by a third before anything runs off the page.
-    if long + matrix.width() > LINE * 2 / 3 {
-        writeln!(out, "\\[\n\\fit{{{equation}}}\n\\]")
-    } else {
-        writeln!(out, "\\[\n{equation}\n\\]")
-    }
+/// About how many letters wide `head_1 =` is.
+const SIGN: usize = 6;
+
+/// What may be too wide for the line is told to fit: the estimate may be off by a third before anything runs off the page.
+fn fitted(maths: String, long: usize) -> String {
+    if long > LINE * 2 / 3 { format!("\\fit{{{maths}}}") } else { maths }
 }
 
 /// A paragraph, where there is something to say.
@@ -153,7 +152,7 @@ fn say(scene: &Scene<'_>, text: &str, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Longest word that is left whole.
-const LONGEST_WORD: usize = 32;
+const LONGEST_WORD: usize = 24;
 
 /// A sentence in this page's alphabet, escaped; a word too long for a line may break anywhere.
 fn said(scene: &Scene<'_>, sentence: &str) -> String {

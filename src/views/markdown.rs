@@ -78,7 +78,7 @@ fn write_table(scene: &Scene<'_>, sheet: &Sheet<'_>, out: &mut dyn Write) -> io:
     let name = |name: &str| part::escaped(&scene.page.letters(name));
     let cell = |r: usize, c: usize| {
         let plain = sheet.text(r, c, digits);
-        match plain.contains(['/', '√']) {
+        match sheet.form(r, c).is_some() && plain.contains(['/', '√', 'e']) {
             true => format!("$`{}`$", sheet.latex(r, c, digits)),
             false => scene.page.letters(&plain),
         }

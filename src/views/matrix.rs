@@ -84,7 +84,11 @@ impl Body<'_> {
             tex.push_str(&format!("\\headroom{{{}}}\n", self.excerpt.rows.len()));
         }
         if !self.rows.is_empty() {
-            let name = |r: &Option<usize>| format!(r"\rowname{{{}}}", self.name(self.rows, *r));
+            // The gap is as high as the dots in the matrix beside it.
+            let name = |r: &Option<usize>| match r {
+                Some(_) => format!(r"\rowname{{{}}}", self.name(self.rows, *r)),
+                None => r"\vphantom{\vdots}".to_owned(),
+            };
             let names: Vec<String> = self.excerpt.rows.iter().map(name).collect();
             tex.push_str(&format!("\\begin{{array}}{{r@{{\\,}}}} {} \\end{{array}}\n", names.join(r" \\ ")));
         }

@@ -108,7 +108,14 @@ fn push(safe: &mut String, c: char) {
             None => return safe.push_str(&format!(r"\letter{{{:04X}}}{{{c}}}", c as u32)),
         },
     };
-    safe.push_str(&format!(r"\({maths}\)"));
+    match safe.strip_suffix(r"\)").map(str::len) {
+        // −∞ is one formula, not two; scripts stay apart, since TeX refuses two above one another.
+        Some(before) if maths.starts_with(r"\") => {
+            safe.truncate(before);
+            safe.push_str(&format!(r"{maths}\)"));
+        }
+        _ => safe.push_str(&format!(r"\({maths}\)")),
+    }
 }
 
 /// Whether inputenc's UTF-8 and the T1 encoding have the letter (tried one by one with TeX Live 2022).
@@ -188,7 +195,7 @@ mod tests {
     fn letters_that_t1_has_stay_and_others_are_numbered() {
         assert_eq!(text("Ġcafé “x”"), "Ġcafé “x”");
         assert_eq!(text("中👍ħ"), r"\letter{4E2D}{中}\letter{1F44D}{👍}\letter{0127}{ħ}");
-        assert_eq!(text("−∞, α, √3, S₁"), r"\(-\)\(\infty\), \(\alpha\), \(\sqrt{3}\), S\(_1\)");
+        assert_eq!(text("−∞, α, √3, S₁"), r"\(-\infty\), \(\alpha\), \(\sqrt{3}\), S\(_1\)");
     }
 
     #[test]
