@@ -86,7 +86,7 @@ fn scores_and_what_changes_them() {
         "S₁₂",
         &["Q₁₂ʳ", "K₁₂ʳ"],
         r"S_{12} = Q_{12}^{\mathrm{r}}K_{12}^{\mathrm{r}\top} \cdot 0.5",
-        r"S_{12} = K_{12}^{\mathrm{r}\top}Q_{12}^{\mathrm{r}} \cdot 0.5",
+        r"S_{12} = K_{12}^{\mathrm{r}\top} Q_{12}^{\mathrm{r}} \cdot 0.5",
     );
     let norm =
         r"Q_1^{\mathrm{n}} = \frac{Q_1}{\sqrt{\mathrm{mean}(Q_1^2) + \varepsilon}} \cdot \mathrm{gain}";
