@@ -18,7 +18,7 @@ use crate::ops::{Arithmetic, Layout};
 use crate::plan::{Plan, StepId, attention};
 use crate::trace::origin::Depth;
 use crate::trace::{Cell, Keep, Trace, run_plan};
-use crate::views::{self, Scene, csv, explain_json, heat, json, summary, table};
+use crate::views::{self, Scene, csv, explain_json, heat, json, latex, markdown, summary, table};
 
 /// Show every number of a worked example, step by step
 #[derive(Debug, Args)]
@@ -32,6 +32,7 @@ Examples:
   mha trace --explain 'head.1.weights[3,1]'    where that number comes from, term by term
   mha trace --exact                           1/√2 and 1/3 in place of 0.7071 and 0.3333
   mha trace --layout columns                  tokens in columns: W · x, Kᵀ · Q
+  mha trace --format latex --output two.tex   for pdflatex; markdown for GitHub
   mha trace --format npz --output trace.npz   for NumPy")]
 pub(super) struct TraceArgs {
     /// A name from `mha lessons`, or a lesson file; - is standard input
@@ -85,6 +86,10 @@ enum TraceFormat {
     Npz,
     /// One number a line
     Csv,
+    /// Tables and maths as GitHub shows them
+    Markdown,
+    /// A document for pdflatex
+    Latex,
 }
 
 impl TraceFormat {
@@ -259,7 +264,7 @@ fn refuse_exact_where_it_cannot_be(args: &TraceArgs) -> Outcome<()> {
         TraceFormat::Csv => ("csv", "its last column holds numbers, which programs read as such"),
         TraceFormat::Npz => ("npz", "it holds arrays of numbers, and 1/√2 is not one that fits"),
         TraceFormat::Heatmap => ("a heat map", "its cells are shades, with two digits to tell them apart"),
-        TraceFormat::Table | TraceFormat::Json => return Ok(()),
+        TraceFormat::Table | TraceFormat::Json | TraceFormat::Markdown | TraceFormat::Latex => return Ok(()),
     };
     let what = format!("{what} cannot show exact forms");
     let remedy = "leave --exact away, or use --format json, which has both";
@@ -323,6 +328,8 @@ fn write(
         TraceFormat::Heatmap => heat::terminal::write(&scene, args.common.colours(), out),
         TraceFormat::Json => json::write(&scene, out),
         TraceFormat::Csv => csv::write(&scene, out),
+        TraceFormat::Markdown => markdown::write(&scene, out),
+        TraceFormat::Latex => latex::write(&scene, out),
         TraceFormat::Npz => {
             let keep_batch_axis = !matches!(args.sequence, Some(Which::One(_)));
             views::npz::write(&scene, keep_batch_axis, out)

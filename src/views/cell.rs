@@ -47,7 +47,7 @@ impl Scene<'_> {
 }
 
 /// A number as [`number`] writes it, in LaTeX.
-fn latex(decimals: &str) -> String {
+pub(super) fn latex(decimals: &str) -> String {
     let spelled = decimals.replace('−', "-").replace('∞', "\\infty").replace("NaN", "\\mathrm{NaN}");
     match spelled.split_once('e') {
         Some((mantissa, exponent)) => format!("{mantissa} \\cdot 10^{{{exponent}}}"),

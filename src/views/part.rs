@@ -95,7 +95,7 @@ pub fn markdown(parts: &[Part]) -> String {
 }
 
 /// The text so that Markdown shows it and does not obey it.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in visible(text).chars() {
         match c {

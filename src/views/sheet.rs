@@ -1,5 +1,6 @@
 //! One matrix with the names of its rows and columns, facing the way the page's layout wants it.
 
+use super::cell;
 use super::number::number;
 use super::page::{Layout, Page, shorten, width};
 use crate::exact::{Exact, Form};
@@ -38,6 +39,11 @@ impl<'a> Sheet<'a> {
     /// The text of the cell at a row and a column of the page: exact where it can be, else with `digits` decimals.
     pub fn text(&self, row: usize, column: usize, digits: usize) -> String {
         self.form(row, column).map_or_else(|| number(self.at(row, column), digits), Form::to_string)
+    }
+
+    /// The same cell in LaTeX, for maths mode.
+    pub fn latex(&self, row: usize, column: usize, digits: usize) -> String {
+        self.form(row, column).map_or_else(|| cell::latex(&number(self.at(row, column), digits)), Form::latex)
     }
 
     /// How the exact number at a row and a column of the page is written; nothing where there is none.
