@@ -1,5 +1,7 @@
 //! `mha trace`: loads a lesson, runs its plan, writes every step.
 
+mod script;
+
 use std::collections::HashSet;
 use std::io::Write;
 use std::sync::Arc;
@@ -16,7 +18,7 @@ use crate::lesson::{Piece, Problem, Saying, pieces};
 use crate::ops::{Arithmetic, Layout};
 use crate::plan::{Plan, StepId, attention};
 use crate::trace::{Keep, Trace, run_plan};
-use crate::views::{self, Scene, csv, json, summary, table};
+use crate::views::{self, Scene, code, csv, json, summary, table};
 
 /// Show every number of a worked example, step by step
 #[derive(Debug, Args)]
@@ -44,10 +46,13 @@ pub(super) struct TraceArgs {
     /// What to write
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: TraceFormat,
+    /// What the script of --format python computes with [default: numpy]
+    #[arg(long, value_name = "LIBRARY")]
+    with: Option<With>,
     /// Tokens in rows, or in columns
     #[arg(long, value_name = "WAY", default_value = "rows")]
     layout: Way,
-    /// Which sequence of a batch, counted from 1, or `all` [default: 1; all for npz]
+    /// Which sequence of a batch, counted from 1, or `all` [default: 1; all for npz, python, ipynb]
     #[arg(long, value_name = "B", allow_negative_numbers = true)]
     sequence: Option<Which>,
     /// Let the lesson name files outside its folder
@@ -68,6 +73,26 @@ enum TraceFormat {
     Npz,
     /// One number a line
     Csv,
+    /// A script that recomputes every step and compares it
+    Python,
+    /// The same as a Jupyter notebook, in NumPy
+    Ipynb,
+}
+
+/// What a script computes with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum With {
+    /// NumPy
+    Numpy,
+    /// PyTorch
+    Pytorch,
+}
+
+impl TraceFormat {
+    /// Whether it holds heads and sequences one above the other, in arrays.
+    fn is_stacked(self) -> bool {
+        matches!(self, Self::Npz | Self::Python | Self::Ipynb)
+    }
 }
 
 /// `--layout`
@@ -110,6 +135,7 @@ impl std::str::FromStr for Which {
 }
 
 pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
+    script::refuse(args)?;
     let problem =
         lesson::load(&args.lesson, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
     let (call, source) = (problem.call(), lesson::source(&args.lesson));
@@ -152,7 +178,7 @@ fn warn_of_untold(problem: &Problem, plan: &Plan) {
 
 fn choose(args: &TraceArgs, problem: &Problem, plan: &Plan) -> Outcome<Vec<StepId>> {
     let sequence = match (args.sequence, problem.batch) {
-        (None, _) if args.format == TraceFormat::Npz => None,
+        (None, _) if args.format.is_stacked() => None,
         (Some(Which::All), _) => None,
         (None, _) => Some(0),
         (Some(Which::One(one)), Some(count)) if one < count => Some(one),
@@ -220,14 +246,19 @@ fn write(args: &TraceArgs, problem: &Problem, trace: &Trace<f64>, steps: &[StepI
         .in_source("--layout")
         .into());
     }
+    let keep_batch_axis = !matches!(args.sequence, Some(Which::One(_)));
+    let request = script::request(args);
+    let source = code::Source { scene: &scene, keep_batch_axis, request: &request };
     output::write(&args.common, content, |out| match args.format {
         TraceFormat::Table if args.summary => summary::write(&scene, out),
         TraceFormat::Table => table::write(&scene, out),
         TraceFormat::Json => json::write(&scene, out),
         TraceFormat::Csv => csv::write(&scene, out),
-        TraceFormat::Npz => {
-            let keep_batch_axis = !matches!(args.sequence, Some(Which::One(_)));
-            views::npz::write(&scene, keep_batch_axis, out)
+        TraceFormat::Npz => views::npz::write(&scene, keep_batch_axis, out),
+        TraceFormat::Python => {
+            let library = if args.with == Some(With::Pytorch) { &code::PYTORCH } else { &code::NUMPY };
+            code::write_script(&source, library, out)
         }
+        TraceFormat::Ipynb => code::write_notebook(&source, out),
     })
 }

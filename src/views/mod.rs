@@ -1,5 +1,6 @@
 //! A trace in, one format out. A view computes nothing about attention.
 
+pub mod code;
 pub mod compare;
 pub mod compare_json;
 pub mod csv;
