@@ -45,12 +45,12 @@ pub(super) fn refuse(args: &TraceArgs) -> Outcome<()> {
 
 /// The command that traces the same lesson, quoted for a shell, without its format.
 pub(super) fn request(args: &TraceArgs) -> String {
-    let lesson = match args.lesson.as_str() {
-        "-" => "lesson.yaml".to_owned(), // what came from a pipe has to be kept in a file
-        lesson if lesson.starts_with('-') => format!("./{lesson}"),
-        lesson => lesson.to_owned(),
+    let lesson = if args.lesson.starts_with('-') { format!("./{}", args.lesson) } else { args.lesson.clone() };
+    let quoted = match (args.lesson.as_str(), shlex::try_quote(&lesson)) {
+        ("-", _) => "- < lesson.yaml".to_owned(), // what came through a pipe, kept in a file
+        (_, Ok(quoted)) => quoted.into_owned(),
+        (_, Err(_)) => lesson.clone(), // with a zero byte, which no file name has
     };
-    let quoted = shlex::try_quote(&lesson).map_or_else(|_| lesson.clone(), std::borrow::Cow::into_owned);
     let mut request = format!("mha trace {quoted}");
     if args.allow_outside {
         request.push_str(" --allow-outside");

@@ -69,13 +69,12 @@ impl Author<'_> {
         for group in self.groups_given() {
             let name = &group.name;
             let (before, after) = self.library.loaded;
-            code += &match known(&group.array, self) {
-                Some(known) => format!("{name} = {known}  # {}\n", group.shape()),
-                None if self.reads_file => {
-                    format!("{name} = {before}trace[\"{name}\"]{after}  # {}\n", group.shape())
-                }
-                None => format!("{name} = {}  # {}\n", self.typed_with_names(group), group.shape()),
+            let value = match known(&group.array, self) {
+                Some(known) => known,
+                None if self.reads_file => format!("{before}trace[\"{name}\"]{after}"),
+                None => self.typed_with_names(group),
             };
+            code += &self.line(&format!("{name} = {value}"), group);
         }
         code
     }

@@ -71,8 +71,9 @@ impl Group<'_> {
         matches!(step, Name::Head(_, HeadStep::K | HeadStep::V | HeadStep::KNorm | HeadStep::KRot))
     }
 
-    /// Its shape in words: `2 heads × 3 queries × 3 keys`.
-    pub(super) fn shape(&self) -> String {
+    /// Its shape in words: `2 heads × 3 queries × 3 keys`; a variable has all heads, even where the trace has a step in
+    /// some of them only.
+    pub(super) fn shape(&self, num_heads: usize) -> String {
         let step = self.first();
         let axis = |axis: Axis| match axis {
             Axis::Queries if step.id.name == Name::X => "token",
@@ -90,7 +91,11 @@ impl Group<'_> {
             words.insert(0, "sequence");
         }
         let from = words.len() - self.array.shape.len();
-        let parts = self.array.shape.iter().zip(&words[from..]).map(|(size, word)| match (*size, *word) {
+        let mut sizes = self.array.shape.clone();
+        if let (true, Some(heads)) = (head == Some("head"), sizes.iter_mut().rev().nth(2)) {
+            *heads = num_heads;
+        }
+        let parts = sizes.iter().zip(&words[from..]).map(|(size, word)| match (*size, *word) {
             (size, "") => size.to_string(),
             (1, word) => format!("1 {word}"),
             (size, "query") => format!("{size} queries"),

@@ -70,7 +70,7 @@ pub const NUMPY: Library = Library {
     reshape: "reshape",
     softmax_definition: Some(
         r#"def softmax(scores):
-    """Each row's shares of one whole; its largest score is taken off first, so that exp cannot overflow."""
+    """Each row's shares of one whole; less its largest score, so that exp cannot overflow."""
     powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True)
 "#,

@@ -4,7 +4,7 @@
 pub(super) const ROOM: usize = 100;
 
 /// Decimals of an expected number.
-const DECIMALS: usize = 8;
+const DECIMALS: usize = 6;
 
 /// A number with its shortest exact decimals: `0.1`, `1e-7`, `-inf`; a whole one without a point.
 pub(super) fn exact(value: f64) -> String {
@@ -17,11 +17,11 @@ pub(super) fn exact(value: f64) -> String {
     }
 }
 
-/// Numbers that a step is compared with, and how far off a number may be where that is not the usual 1e-8.
+/// Numbers that a step is compared with, and how far off a number may be where that is not the usual 1e-6.
 pub(super) fn expected(values: &[f64]) -> (Vec<String>, Option<String>) {
     let largest = values.iter().filter(|v| v.is_finite()).fold(0.0f64, |most, v| most.max(v.abs()));
     if largest > 0.0 && largest < 1e-3 {
-        // To eight decimals nothing would be left to compare.
+        // To six decimals little would be left to compare.
         let power = largest.log10().floor() as i32 - DECIMALS as i32;
         return (values.iter().copied().map(exact).collect(), Some(format!("1e{power}")));
     }
@@ -100,16 +100,16 @@ mod tests {
 
     /// 1/√2 = 0.70710678118…; what is only noise beside 1/√2 is 0.
     #[test]
-    fn an_expected_number_has_eight_decimals() {
+    fn an_expected_number_has_six_decimals() {
         let (cells, tolerance) = expected(&[0.5f64.sqrt(), 1e-17, -3.0, 1234567.25, f64::NEG_INFINITY]);
-        assert_eq!((cells.join(" "), tolerance), ("0.70710678 0 -3 1234567.25 -inf".to_owned(), None));
+        assert_eq!((cells.join(" "), tolerance), ("0.707107 0 -3 1234567.25 -inf".to_owned(), None));
     }
 
-    /// The largest is 2·10⁻⁷: its eighth digit stands at 10⁻¹⁴, or a little below.
+    /// The largest is 2·10⁻⁷, and 10⁻⁷ · 10⁻⁶ = 10⁻¹³.
     #[test]
     fn where_all_is_small_the_digits_and_the_tolerance_follow() {
         let (cells, tolerance) = expected(&[2e-7, 0.0]);
-        assert_eq!((cells.join(" "), tolerance), ("2e-7 0".to_owned(), Some("1e-15".to_owned())));
+        assert_eq!((cells.join(" "), tolerance), ("2e-7 0".to_owned(), Some("1e-13".to_owned())));
     }
 
     #[test]

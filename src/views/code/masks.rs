@@ -1,11 +1,13 @@
 //! What hides keys, and what is added to scores, as a library builds it.
 
+use nalgebra::DMatrix;
+
 use super::Author;
+use super::groups::Group;
 use super::literal::{exact, nested};
 use crate::ops::Op;
-use crate::plan::spec::{Alignment, Mask, Positions, alibi_slopes};
 use crate::plan::Attention;
-use nalgebra::DMatrix;
+use crate::plan::spec::{Alignment, Mask, Positions, alibi_slopes};
 
 /// A matrix with more numbers than this is not typed where there is a file to read.
 const MOST_TYPED: usize = 400;
@@ -21,6 +23,14 @@ fn size(mask: &Mask) -> usize {
         Mask::Add(matrices) => matrices.iter().map(DMatrix::len).sum(),
         Mask::KeyPadding(rows) => rows.iter().map(Vec::len).sum(),
         Mask::Causal(_) | Mask::Window { .. } => 0,
+    }
+}
+
+/// Whether it can hide a key, and not only add a number.
+fn hides(mask: &Mask) -> bool {
+    match mask {
+        Mask::Add(matrices) => matrices.iter().flatten().any(|number| *number == f64::NEG_INFINITY),
+        _ => true,
     }
 }
 
@@ -50,17 +60,18 @@ impl Author<'_> {
         })
     }
 
-    /// Whether a matrix that is added is too large to type.
-    pub(super) fn added_is_large(&self) -> bool {
-        self.masks().iter().any(|mask| matches!(mask, Mask::Add(_)) && size(mask) > MOST_TYPED)
+    /// Whether what is added is read off the file, since a matrix of it is too large to type.
+    pub(super) fn reads_bias(&self, group: &Group<'_>) -> bool {
+        let large = self.masks().iter().any(|mask| matches!(mask, Mask::Add(_)) && size(mask) > MOST_TYPED);
+        self.reads_file && large && group.only_heads(self.num_heads()).is_none()
     }
 
     /// Builds `mask`, true where a query may look.
     pub(super) fn mask(&self) -> String {
         let module = self.library.module;
-        let all_heads = self.groups.iter().filter(|group| group.name == "masked_scores");
-        let all_heads = all_heads.into_iter().all(|group| group.only_heads(self.source.scene.attention.num_heads).is_none());
-        if self.reads_file && all_heads && self.masks().iter().any(|mask| size(mask) > MOST_TYPED) {
+        let mut masked = self.groups.iter().filter(|group| group.name == "masked_scores");
+        let in_all_heads = masked.all(|group| group.only_heads(self.num_heads()).is_none());
+        if self.reads_file && in_all_heads && self.masks().iter().any(|mask| hides(mask) && size(mask) > MOST_TYPED) {
             let (open, close) = self.library.loaded;
             let hidden = format!("{open}trace[\"masked_scores\"]{close}");
             return format!("mask = {module}.isfinite({hidden})  # true = may look; too large to type\n");
@@ -78,12 +89,9 @@ impl Author<'_> {
             }
         }
         let mut lines = String::new();
-        let hides = |mask: &Mask| match mask {
-            Mask::Add(matrices) => matrices.iter().flatten().any(|number| *number == f64::NEG_INFINITY),
-            _ => false,
-        };
-        if self.masks().iter().any(hides) {
-            if !self.groups.iter().any(|group| matches!(group.first().op, Op::Bias(_))) {
+        if self.adding_hides() {
+            let mut biased = self.groups.iter().filter(|group| matches!(group.first().op, Op::Bias(_)));
+            if biased.all(|group| self.reads_bias(group)) {
                 lines += &self.added_as_given();
             }
             parts.push(("seen", format!("~{module}.isneginf({})", self.added_name())));
@@ -162,9 +170,9 @@ impl Author<'_> {
             return (lines, false);
         }
         let module = self.library.module;
-        let hides = self.added_name() == "added";
-        let finite = format!("add = {module}.where({module}.isneginf(added), 0.0, added)  # -inf is the mask's matter\n");
-        (lines + if hides { &finite } else { "" }, true)
+        let finite = self.finite_name();
+        let finite = format!("{finite} = {module}.where({module}.isneginf(added), 0.0, added)  # -inf is the mask's matter\n");
+        (lines + if self.adding_hides() { &finite } else { "" }, true)
     }
 
     /// The matrices as the lesson gives them: `add`, or `added` where −∞ is among their numbers.
@@ -193,11 +201,17 @@ impl Author<'_> {
     }
 
     fn added_name(&self) -> &'static str {
-        let hides = self.masks().iter().any(|mask| match mask {
-            Mask::Add(matrices) => matrices.iter().flatten().any(|number| *number == f64::NEG_INFINITY),
-            _ => false,
-        });
-        if hides { "added" } else { "add" }
+        if self.adding_hides() { "added" } else { self.finite_name() }
+    }
+
+    /// What is added, without −∞: `bias`, unless ALiBi's distances make a part of that.
+    fn finite_name(&self) -> &'static str {
+        if matches!(self.source.scene.attention.positions, Positions::Alibi { .. }) { "add" } else { "bias" }
+    }
+
+    /// Whether −∞ is among the numbers that are added.
+    fn adding_hides(&self) -> bool {
+        self.masks().iter().any(|mask| matches!(mask, Mask::Add(_)) && hides(mask))
     }
 
     /// ALiBi's slopes: the usual ones by their formula, where the heads are a power of two.
@@ -219,9 +233,13 @@ impl Author<'_> {
         }
         let group = |name: &str| self.groups.iter().find(|group| group.name == name);
         let (Some(scores), Some(heads)) = (group("scores"), group("heads")) else { return String::new() };
+        let mut before = String::new();
         let mut arguments = vec![scores.input(0), scores.input(1), heads.input(1)];
         match (group("biased_scores"), group("masked_scores")) {
-            (Some(_), Some(_)) => arguments.push(format!("attn_mask={0}.where(mask, bias, -{0}.inf)", self.library.module)),
+            (Some(_), Some(_)) => {
+                before = format!("attn_mask = {0}.where(mask, bias, -{0}.inf)\n", self.library.module);
+                arguments.push("attn_mask=attn_mask".to_owned());
+            }
             (Some(_), None) => arguments.push("attn_mask=bias".to_owned()),
             (None, Some(_)) => arguments.push("attn_mask=mask".to_owned()),
             (None, None) => {}
@@ -233,7 +251,7 @@ impl Author<'_> {
             arguments.push("enable_gqa=True".to_owned());
         }
         format!(
-            "fused = {call}({})\ncheck(\"the fused call\", fused, heads)\n",
+            "{before}fused = {call}({})\ncheck(\"the fused call\", fused, heads)\n",
             arguments.join(", ")
         )
     }

@@ -19,10 +19,12 @@ mod steps;
 mod text;
 
 use std::io::{self, Write};
+use std::mem::Discriminant;
 
 pub use library::{Library, NUMPY, PYTORCH};
 
 use super::Scene;
+use crate::ops::Op;
 use groups::Group;
 
 /// More numbers than this are not typed but read from a file.
@@ -70,6 +72,8 @@ struct Block {
     code: String,
     /// Compares it.
     check: String,
+    /// Which operation it is.
+    kind: Discriminant<Op>,
 }
 
 /// Writes a Python script.
@@ -107,7 +111,7 @@ impl Program {
         let fused = author.fused();
         let body: String = blocks.iter().flat_map(|block| [block.code.as_str(), block.check.as_str()]).collect();
         Self {
-            setup: author.setup(&format!("{given}{body}{fused}")),
+            setup: author.setup(&without_comments(&format!("{given}{body}{fused}"))),
             given,
             given_words: author.given_words(),
             fused,
@@ -125,6 +129,11 @@ struct Author<'a> {
     groups: &'a [Group<'a>],
     /// Whether large arrays come from the file `inputs.npz`.
     reads_file: bool,
+}
+
+/// Code as Python runs it: a token's name beside its row calls no function.
+fn without_comments(code: &str) -> String {
+    code.lines().flat_map(|line| [line.split("  # ").next().unwrap_or_default(), "\n"]).collect()
 }
 
 /// Whether a piece of code uses a name: as a whole word, and not behind a dot.

@@ -18,16 +18,14 @@ pub(super) fn write(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let (scene, page) = (source.scene, &source.scene.page);
-    write!(out, "\"\"\"{}", docstring(scene.title, page))?;
+    write!(out, "\"\"\"{}\n", docstring(scene.title, page))?;
     if page.detail != Detail::Bare {
-        for text in [scene.summary.to_owned(), sourced(scene.source)].iter().filter(|text| !text.is_empty()) {
-            write!(out, "\n{}", docstring(text, page))?;
-        }
+        write!(out, "{}{}", docstring(scene.summary, page), docstring(&sourced(scene.source), page))?;
     }
     let line = |text: &str| inside_quotes(&page.letters(&visible(text)));
     writeln!(
         out,
-        "\nEvery step of multi-head attention in {}, made by:\n    {}",
+        "Every step of multi-head attention in {}, made by:\n    {}",
         library.name,
         line(&format!("{} --format python --with {}", source.request, library.name.to_lowercase()))
     )?;
@@ -35,8 +33,12 @@ pub(super) fn write(
         writeln!(out, "It reads inputs.npz, which this makes:\n    {}", line(&source.making_inputs()))?;
     }
     write!(out, "\"\"\"\n\n{}\n\n# What is given\n{}", program.setup, program.given)?;
+    let mut before = None;
     for block in &program.blocks {
-        write!(out, "\n{}{}", block.code, block.check)?;
+        // What is done to queries, keys and values alike stands together.
+        let gap = if before == Some(block.kind) { "" } else { "\n" };
+        write!(out, "{gap}{}{}", block.code, block.check)?;
+        before = Some(block.kind);
     }
     if !program.fused.is_empty() {
         write!(out, "\n# Scores, masks, softmax and values in one call\n{}", program.fused)?;

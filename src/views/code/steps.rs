@@ -1,7 +1,9 @@
 //! One stacked step: its code, the comparison, and what is told of it.
 
+use std::mem::discriminant;
+
 use super::groups::Group;
-use super::literal::{exact, expected, nested};
+use super::literal::{ROOM, exact, expected, nested};
 use super::text::markdown;
 use super::{Author, Block, maths, uses};
 use crate::ops::{Bias, FullyMaskedRows, Op, RmsNorm, Rope, RopeLayout, Scale, Softmax};
@@ -9,14 +11,15 @@ use crate::plan::{HeadStep, Name, names};
 use crate::views::table;
 
 /// Stops at the first step that is not as in the trace; the same for every library, since NumPy reads its arrays too.
-const CHECK: &str = r#"def check(step, value, expected, atol=1e-8):
-    """Stop at the first step that differs from the trace; places count from 0, as in NumPy."""
+const CHECK: &str = r#"def check(step, value, expected, atol=1e-6):
+    """Stop at the first step that is not as in the trace; places count from 0."""
     value, expected = np.asarray(value), np.asarray(expected, dtype=float)
-    assert value.shape == expected.shape, f"{step} has shape {value.shape}, expected {expected.shape}"
-    wrong = ~np.isclose(value, expected, rtol=1e-8, atol=atol, equal_nan=True)
+    assert value.shape == expected.shape, f"{step} is {value.shape}, expected {expected.shape}"
+    wrong = ~np.isclose(value, expected, rtol=1e-6, atol=atol, equal_nan=True)
     off = np.abs(np.subtract(value, expected, out=np.zeros(value.shape), where=wrong))
     at = tuple(map(int, np.unravel_index(off.argmax(), off.shape)))
-    assert not wrong.any(), f"{step} differs most at {at}: {value[at]}, expected {expected[at]} (off by {off[at]})"
+    worst = f"{step}{list(at)} is {value[at]}, expected {expected[at]}"
+    assert not wrong.any(), f"{worst}; this step's largest difference is {off[at]}"
 "#;
 
 /// Heads of which a notebook tells one by one.
@@ -39,11 +42,12 @@ impl Author<'_> {
             words: self.words(group),
             code: self.code(group),
             check: self.check(group),
+            kind: discriminant(&group.first().op),
         }
     }
 
     fn code(&self, group: &Group<'_>) -> String {
-        let (name, shape) = (&group.name, group.shape());
+        let name = &group.name;
         let input = |place| group.input(place);
         let library = self.library;
         let (before, right) = match &group.first().op {
@@ -83,9 +87,23 @@ impl Author<'_> {
             _ => (String::new(), format!("trace[\"{name}\"]")),
         };
         match before.strip_suffix(':') {
-            Some(_) => format!("{before}  # 0/0 in rows that see nothing\n    {name} = {right}  # {shape}\n"),
-            None => format!("{before}{name} = {right}  # {shape}\n"),
+            Some(_) => {
+                let line = self.line(&format!("    {name} = {right}"), group);
+                format!("{before}  # 0/0 in rows that see nothing\n{line}")
+            }
+            None => before + &self.line(&format!("{name} = {right}"), group),
         }
+    }
+
+    /// A line of code with the shape of its result at the end, or above it where the line is long.
+    pub(super) fn line(&self, code: &str, group: &Group<'_>) -> String {
+        let shape = self.source.scene.page.letters(&group.shape(self.num_heads()));
+        let last = code.lines().last().map_or(0, str::len);
+        if last + shape.chars().count() + 4 > ROOM && !code.contains('\n') {
+            let margin = &code[..code.len() - code.trim_start().len()];
+            return format!("{margin}# {shape}\n{code}\n");
+        }
+        format!("{code}  # {shape}\n")
     }
 
     fn heads_of(&self, group: &Group<'_>) -> &'static str {
@@ -135,7 +153,7 @@ impl Author<'_> {
     /// What is added to the scores.
     fn bias(&self, group: &Group<'_>, bias: &Bias) -> String {
         let module = self.library.module;
-        if self.reads_file && self.added_is_large() && group.only_heads(self.num_heads()).is_none() {
+        if self.reads_bias(group) {
             let (open, close) = self.library.loaded;
             let difference = format!("trace[\"{}\"] - trace[\"{}\"]", group.name, group.input(0));
             return format!("bias = {open}{difference}{close}  # too large to type\n");
@@ -154,8 +172,6 @@ impl Author<'_> {
             );
             let add = if added { "add - " } else { "-" };
             lines += &format!("bias = {add}slopes[:, None, None] * distance  # a slope a head\n");
-        } else if added {
-            lines += "bias = add\n";
         }
         lines
     }
@@ -183,7 +199,9 @@ impl Author<'_> {
         );
         let even = shares(&format!("{module}.where(nothing, 0.0, {input})"));
         match softmax.empty_rows {
-            FullyMaskedRows::Zeros => (nothing, format!("{module}.where(nothing, 0.0, {even})")),
+            FullyMaskedRows::Zeros => {
+                (format!("{nothing}shares = {even}\n"), format!("{module}.where(nothing, 0.0, shares)"))
+            }
             FullyMaskedRows::Uniform => (nothing, even),
             FullyMaskedRows::Nan | FullyMaskedRows::Error => {
                 (library.quietly.unwrap_or_default().to_owned(), shares(input))
@@ -194,24 +212,31 @@ impl Author<'_> {
     /// Compares a step with what the trace holds.
     fn check(&self, group: &Group<'_>) -> String {
         let (name, array) = (&group.name, &group.array);
+        let note = match group.only_heads(self.num_heads()) {
+            Some(heads) => {
+                let heads: Vec<String> = heads.iter().map(|head| (head + 1).to_string()).collect();
+                format!("# The trace has this step in some heads only: {}.\n", heads.join(", "))
+            }
+            None => String::new(),
+        };
         let open = format!("check(\"{name}\", {}, ", self.checked(group));
         let (cells, tolerance) = expected(&array.data);
         let close = tolerance.map_or(")".to_owned(), |atol| format!(", atol={atol})"));
         if self.reads_file {
-            return format!("{open}trace[\"{name}\"]{close}\n");
+            return format!("{note}{open}trace[\"{name}\"]{close}\n");
         }
-        format!("{open}{}{close}\n", nested(&cells, &array.shape, 0, open.len(), close.len()))
+        format!("{note}{open}{}{close}\n", nested(&cells, &array.shape, 0, open.len(), close.len()))
     }
 
     /// The variable of a step; of some heads only, where the trace has it for those only.
     pub(super) fn checked(&self, group: &Group<'_>) -> String {
         match group.only_heads(self.num_heads()) {
-            Some(heads) if !group.is_shared() => format!("{}[..., {heads:?}, :, :]", group.name),
+            Some(heads) => format!("{}[..., {heads:?}, :, :]", group.name),
             _ => group.name.clone(),
         }
     }
 
-    fn num_heads(&self) -> usize {
+    pub(super) fn num_heads(&self) -> usize {
         self.source.scene.attention.num_heads
     }
 
@@ -285,18 +310,19 @@ impl Author<'_> {
                 (format!("t and t + {half}"), format!(":{half}"), format!("{half}:{end}"), back)
             }
             RopeLayout::Interleaved => {
-                let turned = format!(
-                    "{module}.stack([first * cos - second * sin, second * cos + first * sin], {axis}=-1)\
-                     .reshape(*x.shape[:-1], {dims})"
-                );
-                let back = if rest.is_empty() {
-                    turned
-                } else {
-                    format!("{join}([\n        {turned}{},\n    ], {axis}=-1)", rest.replace(", ", ",\n        "))
+                let turned = format!("turned.reshape(*x.shape[:-1], {dims})");
+                let back = match rest.as_str() {
+                    "" => turned,
+                    rest => format!("{join}([{turned}{rest}], {axis}=-1)"),
                 };
-                let back = back.replace("...,\n        ", "..., ");
                 ("2t and 2t + 1".to_owned(), format!("0:{dims}:2"), format!("1:{dims}:2"), back)
             }
+        };
+        let turned = match rope.layout {
+            RopeLayout::HalfSplit => String::new(),
+            RopeLayout::Interleaved => format!(
+                "turned = {module}.stack([first * cos - second * sin, second * cos + first * sin], {axis}=-1)\n    "
+            ),
         };
         format!(
             "def rope(x, positions, theta={}):\n    \
@@ -304,7 +330,7 @@ impl Author<'_> {
              angles = positions[:, None] * theta ** (-{module}.arange(0, {dims}, 2) / {dims})\n    \
              cos, sin = {module}.cos(angles), {module}.sin(angles)\n    \
              first, second = x[..., {first}], x[..., {second}]\n    \
-             return {back}\n",
+             {turned}return {back}\n",
             exact(rope.theta),
         )
     }
