@@ -17,6 +17,8 @@ const PAGES: &[(&str, &[&str])] = &[
     ),
     ("trace@telltale-head-3", &["trace", "telltale", "--heads", "3", "--steps", "head.*,output"]),
     ("trace@telltale-summary", &["trace", "telltale", "--summary", "--precision", "6"]),
+    ("trace@two-heads-python", &["trace", "--format", "python"]),
+    ("trace@telltale-pytorch", &["trace", "telltale", "--format", "python", "--with", "pytorch"]),
     ("compare@two-heads", &["compare"]),
     ("compare@flash", &["compare", "telltale", "--variants", "multi-head,flash:4", "--quiet"]),
     (

@@ -96,7 +96,10 @@ fn the_worked_example_reads_as_the_paper_does() {
 #[test]
 fn what_is_expected_stands_beside_each_step() {
     let script = script("two-heads", "numpy");
-    assert!(script.contains("w_q = np.eye(4)  # 4 × 4\n") && script.contains("    [1, 0, 1, 0],  # a\n"), "{script}");
+    assert!(
+        script.contains("w_q = np.eye(4)  # 4 × 4\n") && script.contains("    [1, 0, 1, 0],  # a\n"),
+        "{script}"
+    );
     assert!(script.contains("[0.333333, 0.333333, 0.333333]],\n"), "{script}");
     assert!(script.contains("    [[0.50349, 0.248255, 0.248255], "), "{script}");
 }
@@ -136,7 +139,10 @@ fn every_array_of_the_npz_file_is_saved_under_its_name() {
 #[test]
 fn many_numbers_are_read_from_a_file_that_the_script_names() {
     let script = script("telltale", "numpy");
-    assert!(script.contains("\n    mha trace telltale --format npz --output inputs.npz\n\"\"\"\n"), "{script}");
+    assert!(
+        script.contains("\n    mha trace telltale --format npz --output inputs.npz\n\"\"\"\n"),
+        "{script}"
+    );
     assert!(script.contains("trace = np.load(\"inputs.npz\")"), "{script}");
     assert!(script.contains("check(\"weights\", weights, trace[\"weights\"])"), "{script}");
 }
@@ -167,10 +173,14 @@ fn hostile_words_are_shown_and_never_run() {
         assert!(head.contains("open('owned', 'w')"), "{head}");
         assert!(!head.replace("\\\\", "").replace("\\\"", "").contains("\"\""), "{head}");
         assert_eq!(code.matches("owned").count(), 2, "{code}");
-        assert!(code.lines().filter(|line| line.contains("owned")).all(|line| line.contains("],  # \\")), "{code}");
+        assert!(
+            code.lines().filter(|line| line.contains("owned")).all(|line| line.contains("],  # \\")),
+            "{code}"
+        );
     }
     let notebook: Value =
-        serde_json::from_str(&said(Path::new("."), &["trace", &own("hostile"), "--format", "ipynb"])).unwrap();
+        serde_json::from_str(&said(Path::new("."), &["trace", &own("hostile"), "--format", "ipynb"]))
+            .unwrap();
     let prose: String = cells(&notebook, "markdown").concat();
     for mark in ["<", "![", "](", "```\n", "\n# no heading", "http://", "$x"] {
         assert!(!prose.replace("<code>", "").replace("</code>", "").contains(mark), "{mark}: {prose}");
@@ -180,7 +190,8 @@ fn hostile_words_are_shown_and_never_run() {
 /// The text of a notebook's cells of a kind.
 fn cells(notebook: &Value, kind: &str) -> Vec<String> {
     let cells = notebook["cells"].as_array().unwrap().iter().filter(|cell| cell["cell_type"] == kind);
-    let lines = |cell: &Value| cell["source"].as_array().unwrap().iter().map(|l| l.as_str().unwrap()).collect();
+    let lines =
+        |cell: &Value| cell["source"].as_array().unwrap().iter().map(|l| l.as_str().unwrap()).collect();
     cells.map(lines).collect()
 }
 
@@ -194,8 +205,14 @@ fn a_notebook_tells_computes_and_compares_each_step() {
     let [prose, code, check] = [0, 1, 2].map(|next| all[at + next]["source"].to_string());
     assert!(prose.contains("## `weights`: attention weights, head by head"), "{prose}");
     assert!(prose.contains(r"A_i = \\operatorname{softmax}(S_i)"), "{prose}");
-    assert!(prose.contains("Head 2: Every row sums to 1.") && prose.contains("> The softmax turns"), "{prose}");
-    assert!(code.contains("weights = softmax(scores)") && check.contains("check(\\\"weights\\\""), "{code}{check}");
+    assert!(
+        prose.contains("Head 2: Every row sums to 1.") && prose.contains("> The softmax turns"),
+        "{prose}"
+    );
+    assert!(
+        code.contains("weights = softmax(scores)") && check.contains("check(\\\"weights\\\""),
+        "{code}{check}"
+    );
     assert!(all.iter().all(|cell| cell["outputs"].as_array().is_none_or(Vec::is_empty)));
     let script = script("two-heads", "numpy");
     for code in cells(&notebook, "code").iter().skip(1) {
@@ -206,7 +223,10 @@ fn a_notebook_tells_computes_and_compares_each_step() {
 #[test]
 fn one_sequence_of_a_batch_has_no_batch_axis() {
     let one = said(Path::new("."), &["trace", &own("batch"), "--format", "python", "--sequence", "2"]);
-    assert!(one.contains("\n    mha trace ") && one.contains("batch.yaml --sequence 2 --format python"), "{one}");
+    assert!(
+        one.contains("\n    mha trace ") && one.contains("batch.yaml --sequence 2 --format python"),
+        "{one}"
+    );
     assert!(one.contains("  # 2 heads × 3 queries × 3 keys") && !one.contains("2 sequences"), "{one}");
     assert!(one.contains("real = np.array([1, 0, 1], dtype=bool)[None, :]"), "{one}");
     let all = script(&own("batch"), "numpy");
@@ -248,8 +268,8 @@ fn write_programs(room: &Path, name: &str, lesson: &str, more: &[&str], notebook
     fs::create_dir(&folder).unwrap();
     let mut formats = vec![
         ("inputs.npz", vec!["--format", "npz"]),
-        ("numpy.py", vec!["--format", "python"]),
-        ("pytorch.py", vec!["--format", "python", "--with", "pytorch"]),
+        ("with_numpy.py", vec!["--format", "python"]),
+        ("with_pytorch.py", vec!["--format", "python", "--with", "pytorch"]),
     ];
     if notebook {
         formats.push(("notebook.ipynb", vec!["--format", "ipynb"]));
@@ -266,9 +286,15 @@ fn all_run(room: &Path) {
         fs::read_dir(room).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     folders.sort();
     let driver = format!("{}/tests/scripts/run.py", env!("CARGO_MANIFEST_DIR"));
-    let args: Vec<&str> = std::iter::once(driver.as_str()).chain(folders.iter().map(String::as_str)).collect();
+    let args: Vec<&str> =
+        std::iter::once(driver.as_str()).chain(folders.iter().map(String::as_str)).collect();
     let output = python(room, &args);
-    assert!(output.status.success(), "{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 #[test]
@@ -315,7 +341,8 @@ fn scripts_with_large_masks_run() {
         format!("[{}]", (0..21).map(row).collect::<Vec<_>>().join(", "))
     };
     let allow = rows(&|r, c| ((r * 7 + c * 5) % 3 != 0 || r == c).to_string());
-    let add = rows(&|r, c| if (r + 2 * c) % 5 == 1 { "-.inf".to_owned() } else { format!("{}.5", r * c % 4) });
+    let add =
+        rows(&|r, c| if (r + 2 * c) % 5 == 1 { "-.inf".to_owned() } else { format!("{}.5", r * c % 4) });
     let lesson = |mask: &str, positions: &str| {
         format!(
             "attention: {{d_model: 4, num_heads: 2, positions: {positions}, mask: [{mask}]}}\n\
@@ -347,12 +374,24 @@ fn a_line_that_is_changed_is_found_by_the_step_it_breaks() {
         ("two-heads", "numpy", " / np.sqrt(d_k)", "", "scores[0, 2, 2] is 2.0, expected 1.414214;"),
         ("two-heads", "pytorch", " / d_k**0.5", " / d_k", "scores[0, 2, 2] is 1.0, expected 1.414214;"),
         ("two-heads", "numpy", "q = x @ w_q", "q = 2 * x @ w_q", "q[0, 0] is 2.0, expected 1.0;"),
-        ("two-heads", "numpy", "0.333333, 0.333333, 0.333333]],", "0.3, 0.4, 0.3]],", "weights[1, 2, 1] is 0.33"),
+        (
+            "two-heads",
+            "numpy",
+            "0.333333, 0.333333, 0.333333]],",
+            "0.3, 0.4, 0.3]],",
+            "weights[1, 2, 1] is 0.33",
+        ),
         ("two-heads", "numpy", "w_o = np.eye(4)", "w_o = np.eye(5)", "matmul"),
         ("two-heads", "numpy", "swapaxes(-3, -2).reshape(*q", "reshape(*q", "concat["),
         ("masks", "numpy", "causal & real & allowed", "causal & allowed", "masked_scores[0, 3, 3] is 0.7"),
         ("masks", "pytorch", "torch.tril(", "torch.triu(", "masked_scores["),
-        ("telltale", "pytorch", "k_heads.repeat_interleave(group, dim=-3)", "k_heads.repeat(2, 1, 1)", "scores[1, "),
+        (
+            "telltale",
+            "pytorch",
+            "k_heads.repeat_interleave(group, dim=-3)",
+            "k_heads.repeat(2, 1, 1)",
+            "scores[1, ",
+        ),
         ("telltale", "numpy", "concat @ w_o + b_o", "concat @ w_o", "output["),
         ("telltale", "pytorch", "attn_mask=mask, ", "", "the fused call["),
     ] {

@@ -1,6 +1,6 @@
 """Run the programs of each folder named, and compare what they saved with what mha saved.
 
-A folder holds numpy.py and pytorch.py, maybe notebook.ipynb, and inputs.npz as mha wrote it.
+A folder holds with_numpy.py and with_pytorch.py, maybe notebook.ipynb, and inputs.npz as mha wrote it.
 """
 
 import os
@@ -40,7 +40,7 @@ failures = 0
 start = os.getcwd()
 for folder in sys.argv[1:]:
     os.chdir(os.path.join(start, folder))
-    for name in ["numpy.py", "pytorch.py", "notebook.ipynb"]:
+    for name in ["with_numpy.py", "with_pytorch.py", "notebook.ipynb"]:
         if not os.path.exists(name):
             continue
         try:

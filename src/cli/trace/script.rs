@@ -45,7 +45,8 @@ pub(super) fn refuse(args: &TraceArgs) -> Outcome<()> {
 
 /// The command that traces the same lesson, quoted for a shell, without its format.
 pub(super) fn request(args: &TraceArgs) -> String {
-    let lesson = if args.lesson.starts_with('-') { format!("./{}", args.lesson) } else { args.lesson.clone() };
+    let lesson =
+        if args.lesson.starts_with('-') { format!("./{}", args.lesson) } else { args.lesson.clone() };
     let quoted = match (args.lesson.as_str(), shlex::try_quote(&lesson)) {
         ("-", _) => "- < lesson.yaml".to_owned(), // what came through a pipe, kept in a file
         (_, Ok(quoted)) => quoted.into_owned(),

@@ -54,6 +54,16 @@ impl Group<'_> {
         inputs.max_by_key(|name| order(*name)).and_then(file_name).unwrap_or_default()
     }
 
+    /// Where it stands in the computation. The order in which names first appear is not enough: where only head 2 has a
+    /// mask, its masked scores appear after head 1's weights.
+    pub(super) fn stage(&self) -> (u8, Option<HeadStep>) {
+        match self.first().id.name {
+            Name::Head(_, step) => (1, Some(step)),
+            Name::Concat | Name::Output => (2, None),
+            _ => (0, None),
+        }
+    }
+
     /// How many inputs its steps have.
     pub(super) fn inputs(&self) -> usize {
         self.first().inputs.len()
@@ -61,7 +71,8 @@ impl Group<'_> {
 
     /// The heads that have this step, where not all of them do.
     pub(super) fn only_heads(&self, num_heads: usize) -> Option<Vec<usize>> {
-        let heads: BTreeSet<usize> = self.steps.iter().filter_map(|step| step.id.head()).map(|head| head.0).collect();
+        let heads: BTreeSet<usize> =
+            self.steps.iter().filter_map(|step| step.id.head()).map(|head| head.0).collect();
         (!heads.is_empty() && heads.len() < num_heads).then(|| heads.into_iter().collect())
     }
 

@@ -41,7 +41,13 @@ fn rounded(value: f64) -> String {
 
 /// Nested lists of a shape. On one line where `before` and `after` columns leave the room; else an item a line, each
 /// indented by four more than `indent`.
-pub(super) fn nested(cells: &[String], shape: &[usize], indent: usize, before: usize, after: usize) -> String {
+pub(super) fn nested(
+    cells: &[String],
+    shape: &[usize],
+    indent: usize,
+    before: usize,
+    after: usize,
+) -> String {
     let flat = on_one_line(cells, shape);
     if before + flat.len() + after <= ROOM || shape.is_empty() {
         return flat;

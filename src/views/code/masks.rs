@@ -53,7 +53,8 @@ impl Author<'_> {
 
     /// Whether some query may look nowhere.
     pub(super) fn has_blind_rows(&self) -> bool {
-        let blind = |mask: &crate::ops::Mask| mask.allowed.row_iter().any(|row| row.iter().all(|allowed| !allowed));
+        let blind =
+            |mask: &crate::ops::Mask| mask.allowed.row_iter().any(|row| row.iter().all(|allowed| !allowed));
         self.groups.iter().flat_map(|group| &group.steps).any(|step| match &step.op {
             Op::Mask(mask) => blind(mask),
             _ => false,
@@ -71,7 +72,10 @@ impl Author<'_> {
         let module = self.library.module;
         let mut masked = self.groups.iter().filter(|group| group.name == "masked_scores");
         let in_all_heads = masked.all(|group| group.only_heads(self.num_heads()).is_none());
-        if self.reads_file && in_all_heads && self.masks().iter().any(|mask| hides(mask) && size(mask) > MOST_TYPED) {
+        if self.reads_file
+            && in_all_heads
+            && self.masks().iter().any(|mask| hides(mask) && size(mask) > MOST_TYPED)
+        {
             let (open, close) = self.library.loaded;
             let hidden = format!("{open}trace[\"masked_scores\"]{close}");
             return format!("mask = {module}.isfinite({hidden})  # true = may look; too large to type\n");
@@ -101,7 +105,10 @@ impl Author<'_> {
         }
         let mut names: Vec<String> = Vec::new();
         for (name, value) in parts {
-            let count = names.iter().filter(|known| known.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_') == name).count();
+            let count = names
+                .iter()
+                .filter(|known| known.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_') == name)
+                .count();
             let name = if count == 0 { name.to_owned() } else { format!("{name}_{}", count + 1) };
             lines += &format!("{name} = {value}\n");
             names.push(name);
@@ -137,7 +144,8 @@ impl Author<'_> {
             Some(sequence) => rows.get(sequence).or(rows.first()).into_iter().collect::<Vec<_>>(),
             None => rows.iter().collect(),
         };
-        let cells: Vec<String> = own.iter().flat_map(|row| row.iter()).map(|real| u8::from(*real).to_string()).collect();
+        let cells: Vec<String> =
+            own.iter().flat_map(|row| row.iter()).map(|real| u8::from(*real).to_string()).collect();
         let width = own.first().map_or(0, |row| row.len());
         let (shape, index) = match own.len() {
             1 => (vec![width], "[None, :]"),
@@ -157,8 +165,7 @@ impl Author<'_> {
     }
 
     fn flags(&self, matrices: &[DMatrix<bool>]) -> String {
-        let cells: Vec<String> =
-            rows(matrices).map(|allowed| u8::from(allowed).to_string()).collect();
+        let cells: Vec<String> = rows(matrices).map(|allowed| u8::from(allowed).to_string()).collect();
         let close = format!(", dtype={})", self.library.flag);
         format!("{}({}{close}", self.library.array, nested(&cells, &shape(matrices), 0, 20, close.len()))
     }
@@ -171,7 +178,9 @@ impl Author<'_> {
         }
         let module = self.library.module;
         let finite = self.finite_name();
-        let finite = format!("{finite} = {module}.where({module}.isneginf(added), 0.0, added)  # -inf is the mask's matter\n");
+        let finite = format!(
+            "{finite} = {module}.where({module}.isneginf(added), 0.0, added)  # -inf is the mask's matter\n"
+        );
         (lines + if self.adding_hides() { &finite } else { "" }, true)
     }
 
@@ -219,7 +228,10 @@ impl Author<'_> {
         let attention = self.source.scene.attention;
         let Positions::Alibi { slopes, .. } = &attention.positions else { return String::new() };
         if slopes.len().is_power_of_two() && *slopes == alibi_slopes(slopes.len()) {
-            return format!("slopes = 2.0 ** (-8 * {}.arange(1, num_heads + 1) / num_heads)\n", self.library.module);
+            return format!(
+                "slopes = 2.0 ** (-8 * {}.arange(1, num_heads + 1) / num_heads)\n",
+                self.library.module
+            );
         }
         format!("slopes = {}\n", self.array(slopes, &[slopes.len()], 9))
     }
@@ -250,10 +262,7 @@ impl Author<'_> {
         if attention.num_kv_heads != attention.num_heads {
             arguments.push("enable_gqa=True".to_owned());
         }
-        format!(
-            "{before}fused = {call}({})\ncheck(\"the fused call\", fused, heads)\n",
-            arguments.join(", ")
-        )
+        format!("{before}fused = {call}({})\ncheck(\"the fused call\", fused, heads)\n", arguments.join(", "))
     }
 }
 

@@ -13,9 +13,11 @@ pub(super) fn of(group: &Group<'_>, attention: &Attention) -> String {
         .inputs
         .iter()
         .enumerate()
-        .map(|(place, _)| group.steps.iter().max_by_key(|step| step.inputs.get(place)).map_or(String::new(), |last| {
-            last.inputs.get(place).map_or(String::new(), |input| sign(input.name))
-        }))
+        .map(|(place, _)| {
+            group.steps.iter().max_by_key(|step| step.inputs.get(place)).map_or(String::new(), |last| {
+                last.inputs.get(place).map_or(String::new(), |input| sign(input.name))
+            })
+        })
         .collect();
     let input = |place: usize| signs.get(place).cloned().unwrap_or_default();
     // Query head i reads the keys and values of head j.
@@ -32,9 +34,13 @@ pub(super) fn of(group: &Group<'_>, attention: &Attention) -> String {
         Op::Columns(columns) => {
             let i = if matches!(step.id.name, Name::Head(_, HeadStep::Q)) { "i" } else { "j" };
             let i = if shared { i } else { "i" };
-            let w = columns.width;
-            let (from, to) = (format!("{w}({i}-1)+1"), format!("{w}{i}"));
-            format!(r"{} = {}_{{:,\ {from} \ldots {to}}}", of_index(&out, i), input(0))
+            let heads = if i == "i" { attention.num_heads } else { attention.num_kv_heads };
+            let block = match columns.width {
+                _ if heads == 1 => return format!("{} = {}", out.replacen("_i", "_1", 1), input(0)),
+                1 => i.to_owned(),
+                w => format!(r"{w}({i}-1)+1 \ldots {w}{i}"),
+            };
+            format!(r"{} = {}_{{:,\ {block}}}", out.replacen("_i", &format!("_{i}"), 1), input(0))
         }
         Op::RmsNorm(norm) => {
             let gain = if norm.gain.iter().any(|gain| *gain != 1.0) { r" \odot \text{gain}" } else { "" };
@@ -73,20 +79,23 @@ pub(super) fn of(group: &Group<'_>, attention: &Attention) -> String {
         ),
         Op::Softmax(softmax) => {
             let sink = if softmax.sink.is_some() { r"\;\text{sink}_i" } else { "" };
-            format!(r"{out} = \operatorname{{softmax}}({}{})", input(0), if sink.is_empty() { String::new() } else { format!(",{sink}") })
+            format!(
+                r"{out} = \operatorname{{softmax}}({}{})",
+                input(0),
+                if sink.is_empty() { String::new() } else { format!(",{sink}") }
+            )
         }
         Op::SinkWeight(_) => format!(
             r"{out} = \frac{{e^{{\text{{sink}}_i}}}}{{e^{{\text{{sink}}_i}} + \sum_j e^{{({})_j}}}}",
             input(0)
         ),
         Op::Mix(_) => format!("{out} = {} {}{note}", input(0), of_kv(input(1))),
-        Op::Concat(_) => format!(r"{out} = \left[\,\text{{head}}_1 \;\ldots\; \text{{head}}_{{{}}}\,\right]", attention.num_heads),
+        Op::Concat(_) => format!(
+            r"{out} = \left[\,\text{{head}}_1 \;\ldots\; \text{{head}}_{{{}}}\,\right]",
+            attention.num_heads
+        ),
         _ => out,
     }
-}
-
-fn of_index(sign: &str, index: &str) -> String {
-    sign.replacen("_i", &format!("_{index}"), 1)
 }
 
 /// A step's sign, for head i where it belongs to one.

@@ -105,11 +105,13 @@ impl Program {
         let numbers: usize = groups.iter().map(|group| given::typed(group)).sum();
         let numbers = numbers + masks::typed(source.scene.attention);
         let author = Author { source, library, groups: &groups, reads_file: numbers > MOST_TYPED };
-        let blocks: Vec<Block> =
-            groups.iter().filter(|group| !group.is_given()).map(|group| author.block(group)).collect();
+        let mut computed: Vec<&Group<'_>> = groups.iter().filter(|group| !group.is_given()).collect();
+        computed.sort_by_key(|group| group.stage());
+        let blocks: Vec<Block> = computed.into_iter().map(|group| author.block(group)).collect();
         let given = author.given();
         let fused = author.fused();
-        let body: String = blocks.iter().flat_map(|block| [block.code.as_str(), block.check.as_str()]).collect();
+        let body: String =
+            blocks.iter().flat_map(|block| [block.code.as_str(), block.check.as_str()]).collect();
         Self {
             setup: author.setup(&without_comments(&format!("{given}{body}{fused}"))),
             given,
@@ -140,7 +142,8 @@ fn without_comments(code: &str) -> String {
 fn uses(code: &str, name: &str) -> bool {
     let part_of_word = |c: char| c.is_alphanumeric() || c == '_';
     code.match_indices(name).any(|(at, _)| {
-        !code[..at].ends_with(|c| part_of_word(c) || c == '.') && !code[at + name.len()..].starts_with(part_of_word)
+        !code[..at].ends_with(|c| part_of_word(c) || c == '.')
+            && !code[at + name.len()..].starts_with(part_of_word)
     })
 }
 

@@ -30,9 +30,8 @@ impl Author<'_> {
     pub(super) fn block(&self, group: &Group<'_>) -> Block {
         let head = group.first().id.head();
         let title = match (group.first().id.name, head) {
-            (Name::Head(..), Some(head)) => {
-                names::title(group.first().id.name).replace(&format!(" of head {}", head.0 + 1), ", head by head")
-            }
+            (Name::Head(..), Some(head)) => names::title(group.first().id.name)
+                .replace(&format!(" of head {}", head.0 + 1), ", head by head"),
             (name, _) => names::title(name),
         };
         Block {
@@ -254,11 +253,16 @@ impl Author<'_> {
                 None if group.is_given() => format!("`{}`: ", group.name),
                 None => String::new(),
             };
+            let head = step.id.head().is_some();
             let tells = step.id.head().is_none_or(|head| head.0 < HEADS_TOLD);
             more += usize::from(!tells);
             for line in words {
                 match line.strip_prefix("» ") {
                     Some(story) => told.push(format!("> {}", markdown(story, page))),
+                    // Some operations name the head themselves.
+                    None if tells && line.starts_with(who.trim_end_matches(": ")) && head => {
+                        told.push(markdown(&line, page));
+                    }
                     None if tells && !line.is_empty() => told.push(format!("{who}{}", markdown(&line, page))),
                     None => {}
                 }
@@ -305,7 +309,9 @@ impl Author<'_> {
         let rest = if dims < width { format!(", x[..., {dims}:]") } else { String::new() };
         let (pairs, first, second, back) = match rope.layout {
             RopeLayout::HalfSplit => {
-                let back = format!("{join}([first * cos - second * sin, second * cos + first * sin{rest}], {axis}=-1)");
+                let back = format!(
+                    "{join}([first * cos - second * sin, second * cos + first * sin{rest}], {axis}=-1)"
+                );
                 let end = if dims < width { dims.to_string() } else { String::new() };
                 (format!("t and t + {half}"), format!(":{half}"), format!("{half}:{end}"), back)
             }

@@ -31,7 +31,9 @@ pub(super) fn markdown(text: &str, page: &Page) -> String {
     let mut plain = String::with_capacity(text.len());
     for (place, c) in text.char_indices() {
         match c {
-            '&' | '<' | '>' | '$' | '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '@' => entity(&mut plain, c),
+            '&' | '<' | '>' | '$' | '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '@' => {
+                entity(&mut plain, c)
+            }
             ':' if text[place..].starts_with("://") => entity(&mut plain, c),
             '.' if text[..place].to_lowercase().ends_with("www") => entity(&mut plain, c),
             // What opens a list, a rule or a heading does so at the start only.
