@@ -31,6 +31,8 @@ const PAGES: &[(&str, &[&str])] = &[
         "trace@masks-heatmap-narrow-ascii",
         &["trace", "masks", "--format", "heatmap", "--width", "40", "--ascii", "--steps", "*scores,weights"],
     ),
+    ("trace@two-heads-python", &["trace", "--format", "python"]),
+    ("trace@telltale-pytorch", &["trace", "telltale", "--format", "python", "--with", "pytorch"]),
     ("compare@two-heads", &["compare"]),
     (
         "compare@grouped-query-heatmap",

@@ -1,5 +1,7 @@
 //! `mha trace`: loads a lesson, runs its plan, writes every step.
 
+mod script;
+
 use std::collections::HashSet;
 use std::io::Write;
 use std::sync::Arc;
@@ -18,7 +20,7 @@ use crate::ops::{Arithmetic, Layout};
 use crate::plan::{Plan, StepId, attention};
 use crate::trace::origin::Depth;
 use crate::trace::{Cell, Keep, Trace, run_plan};
-use crate::views::{self, Scene, csv, explain_json, heat, json, latex, markdown, summary, table};
+use crate::views::{self, Scene, code, csv, explain_json, heat, json, latex, markdown, summary, table};
 
 /// Show every number of a worked example, step by step
 #[derive(Debug, Args)]
@@ -50,6 +52,9 @@ pub(super) struct TraceArgs {
     /// What to write
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: TraceFormat,
+    /// What the script of --format python computes with [default: numpy]
+    #[arg(long, value_name = "LIBRARY")]
+    with: Option<With>,
     /// Show where a number comes from, term by term, back to the input: a cell, a row or a step
     /// (head.1.scores[3,1], head.1.weights[3], output[2,*])
     #[arg(long, value_name = "CELL", conflicts_with_all = ["steps", "heads", "summary"])]
@@ -63,7 +68,7 @@ pub(super) struct TraceArgs {
     /// Write 1/√2 and 1/3 in place of decimals, where the numbers allow it
     #[arg(long)]
     exact: bool,
-    /// Which sequence of a batch, counted from 1, or `all` [default: 1; all for npz]
+    /// Which sequence of a batch, counted from 1, or `all` [default: 1; all for npz, python, ipynb]
     #[arg(long, value_name = "B", allow_negative_numbers = true)]
     sequence: Option<Which>,
     /// Let the lesson name files outside its folder
@@ -90,12 +95,30 @@ enum TraceFormat {
     Markdown,
     /// A document for pdflatex
     Latex,
+    /// A script that recomputes every step and compares it
+    Python,
+    /// The same as a Jupyter notebook, in NumPy
+    Ipynb,
+}
+
+/// What a script computes with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum With {
+    /// NumPy
+    Numpy,
+    /// PyTorch
+    Pytorch,
 }
 
 impl TraceFormat {
     /// Whether it shades cells: without --steps it draws the attention weights only.
     fn is_picture(self) -> bool {
         matches!(self, Self::Heatmap)
+    }
+
+    /// Whether it holds heads and sequences one above the other, in arrays.
+    fn is_stacked(self) -> bool {
+        matches!(self, Self::Npz | Self::Python | Self::Ipynb)
     }
 }
 
@@ -139,6 +162,7 @@ impl std::str::FromStr for Which {
 }
 
 pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
+    script::refuse(args)?;
     let problem =
         lesson::load(&args.lesson, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
     let (call, source) = (problem.call(), lesson::source(&args.lesson));
@@ -183,7 +207,7 @@ fn warn_of_untold(problem: &Problem, plan: &Plan) {
 
 fn choose(args: &TraceArgs, problem: &Problem, plan: &Plan) -> Outcome<Vec<StepId>> {
     let sequence = match (args.sequence, problem.batch) {
-        (None, _) if args.format == TraceFormat::Npz => None,
+        (None, _) if args.format.is_stacked() => None,
         (Some(Which::All), _) => None,
         (None, _) => Some(0),
         (Some(Which::One(one)), Some(count)) if one < count => Some(one),
@@ -263,6 +287,7 @@ fn refuse_exact_where_it_cannot_be(args: &TraceArgs) -> Outcome<()> {
         }
         TraceFormat::Csv => ("csv", "its last column holds numbers, which programs read as such"),
         TraceFormat::Npz => ("npz", "it holds arrays of numbers, and 1/√2 is not one that fits"),
+        TraceFormat::Python | TraceFormat::Ipynb => ("a program", "it computes with floating-point numbers"),
         TraceFormat::Heatmap => ("a heat map", "its cells are shades, with two digits to tell them apart"),
         TraceFormat::Table | TraceFormat::Json | TraceFormat::Markdown | TraceFormat::Latex => return Ok(()),
     };
@@ -322,6 +347,9 @@ fn write(
             _ => views::explain::write(&scene, &origins, out),
         });
     }
+    let keep_batch_axis = !matches!(args.sequence, Some(Which::One(_)));
+    let request = script::request(args);
+    let source = code::Source { scene: &scene, keep_batch_axis, request: &request };
     output::write(&args.common, content, |out| match args.format {
         TraceFormat::Table if args.summary => summary::write(&scene, out),
         TraceFormat::Table => table::write(&scene, out),
@@ -330,9 +358,11 @@ fn write(
         TraceFormat::Csv => csv::write(&scene, out),
         TraceFormat::Markdown => markdown::write(&scene, out),
         TraceFormat::Latex => latex::write(&scene, out),
-        TraceFormat::Npz => {
-            let keep_batch_axis = !matches!(args.sequence, Some(Which::One(_)));
-            views::npz::write(&scene, keep_batch_axis, out)
+        TraceFormat::Npz => views::npz::write(&scene, keep_batch_axis, out),
+        TraceFormat::Python => {
+            let library = if args.with == Some(With::Pytorch) { &code::PYTORCH } else { &code::NUMPY };
+            code::write_script(&source, library, out)
         }
+        TraceFormat::Ipynb => code::write_notebook(&source, out),
     })
 }

@@ -1,6 +1,7 @@
 //! A trace in, one format out. A view computes nothing about attention.
 
 pub mod cell;
+pub mod code;
 pub mod compare;
 pub mod compare_json;
 pub mod csv;
