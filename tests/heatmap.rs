@@ -151,9 +151,9 @@ fn precision_sets_the_digits_inside_cells() {
     assert!(page.contains("c  0.2483  0.2483  0.5035"), "{page}");
 }
 
-/// One head of all has 1/√4 for its scale: row c scores a, b, c with 1, 1, 2 over 2, so e^0.5 : e^0.5 : e^1, and 1.6487
-/// + 1.6487 + 2.7183 = 6.0157 makes that 0.27, 0.27, 0.45. Its row a has 2.7183 of 2.7183 + 1 + 1.6487 for itself, 0.5065: the most that any of the three
-/// panels holds, where head 1 of two has 0.5035.
+/// One head of all has 1/√4 for its scale: row c scores a, b, c with 1, 1, 2 over 2, so e^0.5 : e^0.5 : e^1, and the
+/// sum of 1.6487, 1.6487 and 2.7183 is 6.0157: 0.27, 0.27, 0.45. Its row a has 2.7183 of 2.7183, 1 and 1.6487 together
+/// for itself, 0.5065: the most that any of the three panels holds, where head 1 of two has 0.5035.
 #[test]
 fn variants_share_one_scale() {
     let page = picture(here(), None, &["compare"]);

@@ -1,5 +1,6 @@
 //! Heat maps: the same panels and colours for a terminal and for figures.
 
+mod legend;
 pub mod paint;
 pub mod palette;
 pub mod panels;
