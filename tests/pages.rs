@@ -15,6 +15,10 @@ const PAGES: &[(&str, &[&str])] = &[
         "trace@two-heads-narrow-ascii",
         &["trace", "--width", "40", "--ascii", "--heads", "2", "--steps", "scores,output"],
     ),
+    (
+        "trace@two-heads-exact",
+        &["trace", "--exact", "--width", "100", "--steps", "head.*.scores,head.*.weights,output"],
+    ),
     ("trace@telltale-head-3", &["trace", "telltale", "--heads", "3", "--steps", "head.*,output"]),
     ("trace@telltale-summary", &["trace", "telltale", "--summary", "--precision", "6"]),
     ("compare@two-heads", &["compare"]),
@@ -73,6 +77,9 @@ fn no_line_is_wider_than_the_page() {
         for arguments in [
             vec!["trace", "--width", &wide],
             vec!["trace", "telltale", "--width", &wide],
+            vec!["trace", "--exact", "--width", &wide],
+            vec!["trace", "telltale", "--exact", "--width", &wide],
+            vec!["trace", "telltale", "--exact", "--ascii", "--layout", "columns", "--width", &wide],
             vec!["trace", "cross-attention", "--layout", "columns", "--width", &wide],
             vec!["compare", "--width", &wide, "--variants", "single-head,multi-head,fused,flash,averaged"],
             vec!["lessons", "--width", &wide],
@@ -98,6 +105,8 @@ fn ascii_pages_hold_nothing_but_ascii() {
             );
         }
     }
+    let text = page(&["trace", "telltale", "--exact", "--ascii"]);
+    assert!(text.is_ascii() && !text.contains("\\u{"));
     let text =
         page(&["compare", "--ascii", "--variants", "single-head,multi-head,fused,flash,averaged,causal"]);
     assert!(text.is_ascii() && !text.contains("\\u{"));

@@ -68,7 +68,7 @@ impl<'a> Evaluator<'a> {
                     terms.iter().map(|term| self.value(term)).collect::<Result<_, _>>()?;
                 // Each term is merged into what has been added so far, which is at most as long as all of them.
                 self.work.take(terms.iter().map(Number::size).sum())?;
-                Number::sum(terms)
+                Number::sum_within(terms, &mut |products| self.work.take(products))
             }
             Expr::Product(factors) => {
                 let mut product = whole(1).into();

@@ -27,7 +27,7 @@ use crate::plan::{Step, StepId};
 use crate::trace::Trace;
 use evaluate::{Evaluator, Matrix, Work};
 
-/// Columns of the longest cell that is still a help to a reader.
+/// Characters of the longest cell that is still a help to a reader.
 const WIDEST: usize = 60;
 
 /// What is known exactly about the steps of a trace.
@@ -147,7 +147,7 @@ fn written(matrix: &Matrix) -> Result<Vec<Form>, String> {
         forms.push(form);
     }
     if widest > WIDEST {
-        return Err(format!("is exact, but one of its cells would be {widest} columns long"));
+        return Err(format!("is exact, but one of its cells would be {widest} characters long"));
     }
     Ok(forms)
 }

@@ -8,7 +8,8 @@ use super::surd::Surd;
 /// An exact number, or −∞.
 ///
 /// Of a quotient the lower sum has whole numbers without a common divisor, its smallest exponent is 0 and its leading
-/// term positive; a quotient of proportional sums is a plain number, and a plain number stands over 1.
+/// term positive; a quotient of proportional sums is a plain number, and a plain number stands over 1. Quotients that
+/// are equal without looking it (their sums have some other factor in common) are not found out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Number {
     /// A hidden score.
@@ -42,6 +43,14 @@ impl Number {
     /// # Errors
     /// It grows too long. −∞ with anything is −∞, as for hidden scores.
     pub fn sum(terms: impl IntoIterator<Item = Self>) -> Result<Self, Why> {
+        Self::sum_within(terms, &mut |_| Ok(()))
+    }
+
+    /// The sum, while `take` allows the products of roots that different denominators need.
+    pub(super) fn sum_within(
+        terms: impl IntoIterator<Item = Self>,
+        take: &mut dyn FnMut(usize) -> Result<(), Why>,
+    ) -> Result<Self, Why> {
         let mut groups: Vec<(Powers, Powers)> = Vec::new();
         for term in terms {
             let Quotient { over, under } = term else { return Ok(MinusInfinity) };
@@ -58,6 +67,7 @@ impl Number {
             total = if total.0.is_zero() {
                 (over, under)
             } else {
+                take(total.0.size() * under.size() + (over.size() + under.size()) * total.1.size())?;
                 (total.0.times(&under)?.plus(&over.times(&total.1)?)?, total.1.times(&under)?)
             };
         }

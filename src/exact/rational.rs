@@ -4,8 +4,8 @@ use num_rational::Ratio;
 
 use super::Why;
 
-/// A fraction in lowest terms. Every one that this file gives has at most [`MOST_DIGITS`] digits above and below, so
-/// that sums and products of two stay far within an i128 before they are looked at.
+/// A fraction in lowest terms. Every one that is reckoned with here has at most 18 digits above and below, so that
+/// sums and products of two stay far within an i128 before they are looked at.
 pub type Rational = Ratio<i128>;
 
 /// Digits of the longest numerator or denominator.

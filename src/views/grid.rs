@@ -120,6 +120,13 @@ impl Grid {
         row_shown && (columns <= most_columns || column < page.width || column + page.width >= columns)
     }
 
+    /// Columns that a page leaves for a cell beside row names such as these.
+    pub fn room_beside(rows: &[String], page: &Page) -> usize {
+        let most = LABEL_ROOM.min(page.width / 2);
+        let names = rows.iter().map(|name| width(&page.letters(&visible(name))).min(most)).max();
+        page.width.saturating_sub(names.unwrap_or(0).max(1) + 7)
+    }
+
     /// Columns that names may take beside the widest number.
     fn room_of_names(&self, page: &Page) -> usize {
         let cells = self

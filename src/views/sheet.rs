@@ -2,7 +2,7 @@
 
 use super::cell;
 use super::number::number;
-use super::page::{Layout, shorten};
+use super::page::{Layout, Page, shorten, width};
 use crate::exact::{Exact, Form};
 use crate::fault::visible;
 use crate::lesson::Labels;
@@ -53,6 +53,13 @@ impl<'a> Sheet<'a> {
             Layout::Rows => exact.form(id, row, column),
             Layout::Columns => exact.form(id, column, row),
         }
+    }
+
+    /// Columns that the widest exact form takes on a page; 0 where there is none.
+    pub fn widest_form(&self, page: &Page) -> usize {
+        let (rows, columns) = self.shape();
+        let forms = (0..rows).flat_map(|r| (0..columns).filter_map(move |c| self.form(r, c)));
+        forms.map(|form| width(&page.letters(&form.to_string()))).max().unwrap_or(0)
     }
 
     /// Why the sheet shows decimals: nothing where exact numbers were not asked for, or are there.

@@ -11,7 +11,7 @@ use super::page::{Detail, Layout, Page};
 use super::sheet::{Sheet, spoken};
 use super::{Scene, story};
 use crate::fault::visible;
-use crate::ops::{Operation, Told};
+use crate::ops::{Operation, Told, View};
 use crate::plan::{HeadStep, Name, Step, names as called};
 
 /// Blanks before everything that belongs to a step.
@@ -106,12 +106,10 @@ fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write
         write!(out, "{}", page.paragraph(&line, INDENT))?;
     }
     let Some(value) = scene.trace.get(step.id) else { return Ok(()) };
-    let sheet = Sheet::new(step, value, scene.labels, page.layout).with_exact(scene.exact, step.id);
+    let (sheet, decimals) = sheet(scene, step, value);
     write!(out, "{}", grid(&sheet, step, page).render(page))?;
     if page.detail != Detail::Bare {
-        if let Some(why) = sheet.why_not_exact() {
-            write!(out, "{}", page.paragraph(&format!("Decimals: {why}."), INDENT))?;
-        }
+        write!(out, "{}", page.paragraph(&decimals, INDENT))?;
         for words in words(scene, step) {
             write!(out, "{}", page.paragraph(&words, INDENT))?;
         }
@@ -120,6 +118,26 @@ fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write
         write!(out, "{}", page.paragraph(&cost(scene, step), INDENT))?;
     }
     Ok(())
+}
+
+/// The matrix of a step, exact where that was asked for and can be; and a sentence on why it shows decimals where it
+/// was asked for in vain.
+fn sheet<'a>(scene: &'a Scene<'_>, step: &Step, value: View<'a, f64>) -> (Sheet<'a>, String) {
+    let page = &scene.page;
+    let sheet = Sheet::new(step, value, scene.labels, page.layout).with_exact(scene.exact, step.id);
+    if let Some(why) = sheet.why_not_exact() {
+        let words = format!("Decimals: {why}.");
+        return (sheet, words);
+    }
+    let (widest, room) = (sheet.widest_form(page), Grid::room_beside(&sheet.rows, page));
+    if widest <= room {
+        return (sheet, String::new());
+    }
+    let words = format!(
+        "Decimals: {} is exact, but one of its cells takes {widest} characters, and this page has room for {room}.",
+        step.id
+    );
+    (sheet.with_exact(None, step.id), words)
 }
 
 /// What a step takes, in words; nothing where it takes nothing.
