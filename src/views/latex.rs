@@ -99,7 +99,7 @@ fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write
     let matrix = Matrix::new(scene, step, &sheet);
     let sign = tex::formula(&names::sign(step.id.name));
     let is_told = detail != Detail::Bare && !step.inputs.is_empty();
-    display(&sign, is_told.then(|| formula.equation.as_str()), &matrix, out)?;
+    display(&sign, is_told.then_some(formula.equation.as_str()), &matrix, out)?;
     if let Some(note) = matrix.note() {
         say(scene, note, out)?;
     }
