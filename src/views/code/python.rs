@@ -18,7 +18,7 @@ pub(super) fn write(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let (scene, page) = (source.scene, &source.scene.page);
-    write!(out, "\"\"\"{}\n", docstring(scene.title, page))?;
+    writeln!(out, "\"\"\"{}", docstring(scene.title, page))?;
     if page.detail != Detail::Bare {
         write!(out, "{}{}", docstring(scene.summary, page), docstring(&sourced(scene.source), page))?;
     }

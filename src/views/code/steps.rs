@@ -19,7 +19,7 @@ const CHECK: &str = r#"def check(step, value, expected, atol=1e-6):
     off = np.abs(np.subtract(value, expected, out=np.zeros(value.shape), where=wrong))
     at = tuple(map(int, np.unravel_index(off.argmax(), off.shape)))
     worst = f"{step}{list(at)} is {value[at]}, expected {expected[at]}"
-    assert not wrong.any(), f"{worst}; this step's largest difference is {off[at]}"
+    assert not wrong.any(), f"{worst}; this step's largest difference is {off[at]:.3g}"
 "#;
 
 /// Heads of which a notebook tells one by one.
