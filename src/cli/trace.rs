@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::common::counted_from_one;
 use super::lesson::{Claims, Files};
-use super::output::{self, Content};
+use super::output::{self, Body, Content};
 use super::select::Selection;
 use super::{Common, Ending, lesson};
 use crate::fault::{Fault, Faults, Outcome};
@@ -16,6 +16,7 @@ use crate::lesson::{Piece, Problem, Saying, pieces};
 use crate::ops::{Arithmetic, Layout};
 use crate::plan::{Plan, StepId, attention};
 use crate::trace::{Keep, Trace, run_plan};
+use crate::views::heat::figure::Figure;
 use crate::views::{self, Scene, csv, heat, json, summary, table};
 
 /// Show every number of a worked example, step by step
@@ -28,7 +29,8 @@ Examples:
   mha trace --format heatmap                  attention weights as a picture
   mha trace my-lesson.yaml --format json      numbers in full, for a program
   mha trace --layout columns                  tokens in columns: W · x, Kᵀ · Q
-  mha trace --format npz --output trace.npz   for NumPy")]
+  mha trace --format npz --output trace.npz   for NumPy
+  mha trace --format png --output heads.png   heat maps for a slide; svg for a paper")]
 pub(super) struct TraceArgs {
     /// A name from `mha lessons`, or a lesson file; - is standard input
     #[arg(default_value = lesson::DEFAULT)]
@@ -71,12 +73,24 @@ enum TraceFormat {
     Npz,
     /// One number a line
     Csv,
+    /// Heat maps as a figure that stays sharp, for papers and pages
+    Svg,
+    /// The same figure in pixels, for slides
+    Png,
 }
 
 impl TraceFormat {
     /// Whether it shades cells: without --steps it draws the attention weights only.
     fn is_picture(self) -> bool {
-        matches!(self, Self::Heatmap)
+        matches!(self, Self::Heatmap | Self::Svg | Self::Png)
+    }
+
+    /// What a terminal is spared.
+    fn content(self) -> Content {
+        match self {
+            Self::Npz | Self::Png => Content::Bytes,
+            Self::Table | Self::Heatmap | Self::Json | Self::Csv | Self::Svg => Content::Text,
+        }
     }
 }
 
@@ -219,8 +233,8 @@ fn write(args: &TraceArgs, problem: &Problem, trace: &Trace<f64>, steps: &[StepI
             false => args.common.page(args.layout.into()),
         },
     };
-    let content = if args.format == TraceFormat::Npz { Content::Bytes } else { Content::Text };
-    if content == Content::Bytes && !args.heads.is_empty() {
+    let is_npz = args.format == TraceFormat::Npz;
+    if is_npz && !args.heads.is_empty() {
         return Err(Fault::new(
             "npz files hold all heads, one above the other",
             "head 2 alone under the name of all would be taken for head 1",
@@ -229,7 +243,7 @@ fn write(args: &TraceArgs, problem: &Problem, trace: &Trace<f64>, steps: &[StepI
         .in_source("--heads")
         .into());
     }
-    if content == Content::Bytes && args.layout == Way::Columns {
+    if is_npz && args.layout == Way::Columns {
         return Err(Fault::new(
             "npz files hold tokens in rows",
             "their names and shapes are fixed, so that programs can rely on them",
@@ -238,15 +252,25 @@ fn write(args: &TraceArgs, problem: &Problem, trace: &Trace<f64>, steps: &[StepI
         .in_source("--layout")
         .into());
     }
-    output::write(&args.common, content, |out| match args.format {
-        TraceFormat::Table if args.summary => summary::write(&scene, out),
-        TraceFormat::Table => table::write(&scene, out),
-        TraceFormat::Heatmap => heat::terminal::write(&scene, args.common.colours(), out),
-        TraceFormat::Json => json::write(&scene, out),
-        TraceFormat::Csv => csv::write(&scene, out),
-        TraceFormat::Npz => {
+    let figure = || Figure::new(scene.title, heat::panels::of_scene(&scene), scene.page.digits);
+    let body: Body<'_> = match args.format {
+        TraceFormat::Table if args.summary => Box::new(|out| summary::write(&scene, out)),
+        TraceFormat::Table => Box::new(|out| table::write(&scene, out)),
+        TraceFormat::Heatmap => Box::new(|out| heat::terminal::write(&scene, args.common.colours(), out)),
+        TraceFormat::Json => Box::new(|out| json::write(&scene, out)),
+        TraceFormat::Csv => Box::new(|out| csv::write(&scene, out)),
+        TraceFormat::Npz => Box::new(|out| {
             let keep_batch_axis = !matches!(args.sequence, Some(Which::One(_)));
             views::npz::write(&scene, keep_batch_axis, out)
+        }),
+        TraceFormat::Svg => {
+            let figure = figure()?;
+            Box::new(move |out| heat::svg::write(&figure, out))
         }
-    })
+        TraceFormat::Png => {
+            let figure = figure()?;
+            Box::new(move |out| heat::png::write(&figure, out))
+        }
+    };
+    output::write(&args.common, args.format.content(), body)
 }
