@@ -8,6 +8,8 @@ mod run;
 use std::fs;
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use roxmltree::{Document, Node};
 use tempfile::TempDir;
 
@@ -122,6 +124,10 @@ fn every_weight_is_a_rectangle_of_its_colour_with_its_number() {
         .filter(|text| !text.is_empty())
         .collect();
     assert_eq!(numbers, ["0.25", "0.75", "0.50", "0.50"]);
+    let place = |at: usize| (number(cells[at], "x"), number(cells[at], "y"));
+    let side = number(cells[0], "width");
+    let (x, y) = place(0);
+    assert_eq!([place(1), place(2), place(3)], [(x + side, y), (x, y + side), (x + side, y + side)]);
     let told = cells[1].first_element_child().unwrap().text();
     assert_eq!(told, Some("query a, key b: 0.750000"));
     for word in ["Quarters", "attention weights", "head 1", "query", "key", "a", "b", "0.75"] {
@@ -201,7 +207,7 @@ fn hidden_places_are_crossed_out_and_the_legend_says_so() {
 #[test]
 fn large_problems_give_small_files() {
     let big = "
-attention: {d_model: 16, num_heads: 8}
+attention: {d_model: 16, num_heads: 8, mask: causal}
 inputs: {x: {random: {seed: 3, shape: [512, 16]}}}
 projections: {w_q: {random: {seed: 7}}, w_k: {random: {seed: 8}}, w_v: {random: {seed: 9}}, w_o: none}
 ";
@@ -209,8 +215,8 @@ projections: {w_q: {random: {seed: 7}}, w_k: {random: {seed: 8}}, w_v: {random: 
     let text = svg(room.path(), &["trace", "lesson.yaml"]);
     assert!(text.len() < 1_000_000, "{} bytes", text.len());
     let page = Document::parse(&text).unwrap();
-    let images = page.descendants().filter(|node| node.has_tag_name("image")).count();
-    assert_eq!((images, cells(&page).len()), (8, 0));
+    let images: Vec<Node<'_, '_>> = page.descendants().filter(|node| node.has_tag_name("image")).collect();
+    assert_eq!((images.len(), cells(&page).len()), (8, 0));
     assert!(
         texts(&page).contains(&"Each cell is the largest of 2 × 2 neighbours (512 × 512 in all)."),
         "{:?}",
@@ -219,6 +225,21 @@ projections: {w_q: {random: {seed: 7}}, w_k: {random: {seed: 8}}, w_v: {random: 
 
     let picture = png(room.path(), &["trace", "lesson.yaml"]);
     assert!(picture.bytes < 1_000_000, "{} bytes", picture.bytes);
+
+    // Both draw the same 256 × 256 pixels: white above the diagonal, where a key comes later than its query.
+    for image in images {
+        let href = image.attribute("href").unwrap().strip_prefix("data:image/png;base64,").unwrap();
+        let embedded = decoded(&BASE64_STANDARD.decode(href).unwrap());
+        assert_eq!(embedded.size, (256, 256));
+        let (x, y, side) = (number(image, "x"), number(image, "y"), number(image, "width") / 256);
+        for query in 0..256 {
+            for key in 0..256 {
+                let colour = embedded.at(key, query);
+                assert_eq!(colour == [255, 255, 255], key > query, "query {query}, key {key}");
+                assert_eq!(colour, picture.at(2 * (x + key * side), 2 * (y + query * side)));
+            }
+        }
+    }
 }
 
 #[test]

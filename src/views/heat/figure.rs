@@ -264,7 +264,15 @@ impl Frame {
         let room = |word: &str| if word.is_empty() { 0 } else { SMALL + 8 };
         let names = ((rows + 8 + room(axes.0)).max(overhang), below + room(axes.1));
         let every = every(cell, font);
-        Self { shape, cell, digits: number.and(numbers), font, every: (every, every), run, names }
+        Self {
+            shape,
+            cell,
+            digits: number.and(numbers),
+            font,
+            every: (every.min(shape.0), every.min(shape.1)),
+            run,
+            names,
+        }
     }
 }
 
