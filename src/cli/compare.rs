@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::common::counted_from_one;
 use super::lesson::{Claims, Files};
-use super::output::{self, Content};
+use super::output::{self, Body, Content};
 use super::trace::Way;
 use super::{Common, Ending, lesson};
 use crate::fault::{Fault, Outcome};
@@ -17,7 +17,8 @@ use crate::trace::measure::Figures;
 use crate::trace::{Keep, run_plan};
 use crate::views::compare::{self, Compared, Comparison};
 use crate::views::compare_json;
-use crate::views::heat::{panels, terminal};
+use crate::views::heat::figure::Figure;
+use crate::views::heat::{panels, png, svg, terminal};
 
 /// Put variants of attention side by side
 #[derive(Debug, Args)]
@@ -54,6 +55,10 @@ enum CompareFormat {
     Heatmap,
     /// Every number in full
     Json,
+    /// Heat maps as a figure that stays sharp, for papers and pages
+    Svg,
+    /// The same figure in pixels, for slides
+    Png,
 }
 
 fn help() -> String {
@@ -81,15 +86,19 @@ pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
     }
     let call = problem.call();
     let page = match args.format {
-        CompareFormat::Heatmap => args.common.picture(args.layout.into()),
-        _ => args.common.page(args.layout.into()),
+        CompareFormat::Heatmap | CompareFormat::Svg | CompareFormat::Png => {
+            args.common.picture(args.layout.into())
+        }
+        CompareFormat::Table | CompareFormat::Json => args.common.page(args.layout.into()),
     };
     let mut sides = Vec::with_capacity(args.variants.len());
     for variant in &args.variants {
         let (call, plan) = variant.apply(&call)?;
         let keep = match args.format {
             CompareFormat::Table => Keep::Only(compare::wanted(&plan, sequence, page.detail)),
-            CompareFormat::Heatmap => Keep::Only(panels::wanted(&plan, sequence)),
+            CompareFormat::Heatmap | CompareFormat::Svg | CompareFormat::Png => {
+                Keep::Only(panels::wanted(&plan, sequence))
+            }
             CompareFormat::Json => Keep::All,
         };
         let trace = run_plan(Arc::new(plan), &call.inputs, &keep, Arithmetic::Ordered)
@@ -106,11 +115,24 @@ pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
         sequence,
         page,
     };
-    output::write(&args.common, Content::Text, |out| match args.format {
-        CompareFormat::Table => compare::write(&comparison, out),
-        CompareFormat::Heatmap => terminal::write_comparison(&comparison, args.common.colours(), out),
-        CompareFormat::Json => compare_json::write(&comparison, out),
-    })?;
+    let figure = || Figure::new(comparison.title, panels::of_comparison(&comparison), page.digits);
+    let (content, body): (Content, Body<'_>) = match args.format {
+        CompareFormat::Table => (Content::Text, Box::new(|out| compare::write(&comparison, out))),
+        CompareFormat::Heatmap => (
+            Content::Text,
+            Box::new(|out| terminal::write_comparison(&comparison, args.common.colours(), out)),
+        ),
+        CompareFormat::Json => (Content::Text, Box::new(|out| compare_json::write(&comparison, out))),
+        CompareFormat::Svg => {
+            let figure = figure()?;
+            (Content::Text, Box::new(move |out| svg::write(&figure, out)))
+        }
+        CompareFormat::Png => {
+            let figure = figure()?;
+            (Content::Bytes, Box::new(move |out| png::write(&figure, out)))
+        }
+    };
+    output::write(&args.common, content, body)?;
     Ok(Ending::Done)
 }
 

@@ -20,6 +20,9 @@ pub(super) enum Content {
     Bytes,
 }
 
+/// What writes a page, once it is known where it goes.
+pub(super) type Body<'a> = Box<dyn FnOnce(&mut dyn Sink) -> io::Result<()> + 'a>;
+
 /// Writes the page that `body` makes to where the flags say.
 ///
 /// A file appears under its name only once it is complete. A closed pipe is a reader who has seen enough: no error.

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 
 use super::common::counted_from_one;
 use super::lesson::{Claims, Files};
-use super::output::{self, Content};
+use super::output::{self, Body, Content};
 use super::select::Selection;
 use super::{Common, Ending, explain, lesson};
 use crate::exact::Exact;
@@ -20,6 +20,7 @@ use crate::ops::{Arithmetic, Layout};
 use crate::plan::{Plan, StepId, attention};
 use crate::trace::origin::Depth;
 use crate::trace::{Cell, Keep, Trace, run_plan};
+use crate::views::heat::figure::Figure;
 use crate::views::{self, Scene, code, csv, explain_json, heat, json, latex, markdown, summary, table};
 
 /// Show every number of a worked example, step by step
@@ -35,7 +36,8 @@ Examples:
   mha trace --exact                           1/√2 and 1/3 in place of 0.7071 and 0.3333
   mha trace --layout columns                  tokens in columns: W · x, Kᵀ · Q
   mha trace --format latex --output two.tex   for pdflatex; markdown for GitHub
-  mha trace --format npz --output trace.npz   for NumPy")]
+  mha trace --format npz --output trace.npz   for NumPy
+  mha trace --format png --output heads.png   heat maps for a slide; svg for a paper")]
 pub(super) struct TraceArgs {
     /// A name from `mha lessons`, or a lesson file; - is standard input
     #[arg(default_value = lesson::DEFAULT)]
@@ -99,6 +101,10 @@ enum TraceFormat {
     Python,
     /// The same as a Jupyter notebook, in NumPy
     Ipynb,
+    /// Heat maps as a figure that stays sharp, for papers and pages
+    Svg,
+    /// The same figure in pixels, for slides
+    Png,
 }
 
 /// What a script computes with.
@@ -113,7 +119,15 @@ enum With {
 impl TraceFormat {
     /// Whether it shades cells: without --steps it draws the attention weights only.
     fn is_picture(self) -> bool {
-        matches!(self, Self::Heatmap)
+        matches!(self, Self::Heatmap | Self::Svg | Self::Png)
+    }
+
+    /// What a terminal is spared.
+    fn content(self) -> Content {
+        match self {
+            Self::Npz | Self::Png => Content::Bytes,
+            _ => Content::Text,
+        }
     }
 
     /// Whether it holds heads and sequences one above the other, in arrays.
@@ -288,7 +302,9 @@ fn refuse_exact_where_it_cannot_be(args: &TraceArgs) -> Outcome<()> {
         TraceFormat::Csv => ("csv", "its last column holds numbers, which programs read as such"),
         TraceFormat::Npz => ("npz", "it holds arrays of numbers, and 1/√2 is not one that fits"),
         TraceFormat::Python | TraceFormat::Ipynb => ("a program", "it computes with floating-point numbers"),
-        TraceFormat::Heatmap => ("a heat map", "its cells are shades, with two digits to tell them apart"),
+        TraceFormat::Heatmap | TraceFormat::Svg | TraceFormat::Png => {
+            ("a heat map", "its cells are shades, with two digits to tell them apart")
+        }
         TraceFormat::Table | TraceFormat::Json | TraceFormat::Markdown | TraceFormat::Latex => return Ok(()),
     };
     let what = format!("{what} cannot show exact forms");
@@ -320,8 +336,8 @@ fn write(
             false => args.common.page(args.layout.into()),
         },
     };
-    let content = if args.format == TraceFormat::Npz { Content::Bytes } else { Content::Text };
-    if content == Content::Bytes && !args.heads.is_empty() {
+    let is_npz = args.format == TraceFormat::Npz;
+    if is_npz && !args.heads.is_empty() {
         return Err(Fault::new(
             "npz files hold all heads, one above the other",
             "head 2 alone under the name of all would be taken for head 1",
@@ -330,7 +346,7 @@ fn write(
         .in_source("--heads")
         .into());
     }
-    if content == Content::Bytes && args.layout == Way::Columns {
+    if is_npz && args.layout == Way::Columns {
         return Err(Fault::new(
             "npz files hold tokens in rows",
             "their names and shapes are fixed, so that programs can rely on them",
@@ -342,7 +358,7 @@ fn write(
     if !cells.is_empty() {
         let depth = args.depth.map_or(Depth::Readable, Depth::Levels);
         let origins = trace.origins(cells, depth);
-        return output::write(&args.common, content, |out| match args.format {
+        return output::write(&args.common, Content::Text, |out| match args.format {
             TraceFormat::Json => explain_json::write(&scene, &origins, out),
             _ => views::explain::write(&scene, &origins, out),
         });
@@ -350,19 +366,29 @@ fn write(
     let keep_batch_axis = !matches!(args.sequence, Some(Which::One(_)));
     let request = script::request(args);
     let source = code::Source { scene: &scene, keep_batch_axis, request: &request };
-    output::write(&args.common, content, |out| match args.format {
-        TraceFormat::Table if args.summary => summary::write(&scene, out),
-        TraceFormat::Table => table::write(&scene, out),
-        TraceFormat::Heatmap => heat::terminal::write(&scene, args.common.colours(), out),
-        TraceFormat::Json => json::write(&scene, out),
-        TraceFormat::Csv => csv::write(&scene, out),
-        TraceFormat::Markdown => markdown::write(&scene, out),
-        TraceFormat::Latex => latex::write(&scene, out),
-        TraceFormat::Npz => views::npz::write(&scene, keep_batch_axis, out),
+    let figure = || Figure::new(scene.title, heat::panels::of_scene(&scene), scene.page.digits);
+    let body: Body<'_> = match args.format {
+        TraceFormat::Table if args.summary => Box::new(|out| summary::write(&scene, out)),
+        TraceFormat::Table => Box::new(|out| table::write(&scene, out)),
+        TraceFormat::Heatmap => Box::new(|out| heat::terminal::write(&scene, args.common.colours(), out)),
+        TraceFormat::Json => Box::new(|out| json::write(&scene, out)),
+        TraceFormat::Csv => Box::new(|out| csv::write(&scene, out)),
+        TraceFormat::Npz => Box::new(|out| views::npz::write(&scene, keep_batch_axis, out)),
+        TraceFormat::Markdown => Box::new(|out| markdown::write(&scene, out)),
+        TraceFormat::Latex => Box::new(|out| latex::write(&scene, out)),
         TraceFormat::Python => {
             let library = if args.with == Some(With::Pytorch) { &code::PYTORCH } else { &code::NUMPY };
-            code::write_script(&source, library, out)
+            Box::new(|out| code::write_script(&source, library, out))
         }
-        TraceFormat::Ipynb => code::write_notebook(&source, out),
-    })
+        TraceFormat::Ipynb => Box::new(|out| code::write_notebook(&source, out)),
+        TraceFormat::Svg => {
+            let figure = figure()?;
+            Box::new(move |out| heat::svg::write(&figure, out))
+        }
+        TraceFormat::Png => {
+            let figure = figure()?;
+            Box::new(move |out| heat::png::write(&figure, out))
+        }
+    };
+    output::write(&args.common, args.format.content(), body)
 }

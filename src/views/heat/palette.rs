@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 pub type Rgb = (u8, u8, u8);
 
 /// Every fifteenth of matplotlib's 256 colours; between two of them a straight line stays within 5 of 255.
-const ANCHORS: [u32; 18] = [
+pub const ANCHORS: [u32; 18] = [
     0x44_01_54, 0x48_17_69, 0x47_2a_7a, 0x43_3d_84, 0x3d_4e_8a, 0x35_5e_8d, 0x2e_6d_8e, 0x29_7b_8e,
     0x23_89_8e, 0x1f_97_8b, 0x21_a5_85, 0x2e_b3_7c, 0x46_c0_6f, 0x65_cb_5e, 0x89_d5_48, 0xb0_dd_2f,
     0xd8_e2_19, 0xfd_e7_25,

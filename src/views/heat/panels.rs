@@ -30,6 +30,8 @@ pub struct Group<'a> {
 pub struct Panel<'a> {
     /// `head.1.weights`
     pub title: String,
+    /// `head 1`: whose it is, for where the kind of matrix is said elsewhere; the title where it is nobody's.
+    pub caption: String,
     /// What rows and columns stand for: `query`, `key`; empty where there is nothing to say.
     pub axes: (&'static str, &'static str),
     sheet: Sheet<'a>,
@@ -161,8 +163,10 @@ fn panels<'a>(trace: &'a Trace<f64>, step: &Step, labels: &Labels, layout: Layou
         };
         let title = if heads > 1 { format!("{}, head {}", step.id, head + 1) } else { step.id.to_string() };
         let scores = scores.and_then(|id| sheet(*id));
+        let caption = caption(step.id, (heads > 1).then_some(head)).unwrap_or_else(|| title.clone());
         Some(Panel {
             title,
+            caption,
             axes,
             sheet: sheet(step.id)?,
             scores,
@@ -171,6 +175,16 @@ fn panels<'a>(trace: &'a Trace<f64>, step: &Step, labels: &Labels, layout: Layou
         })
     };
     (0..heads).filter_map(panel).collect()
+}
+
+/// Whose matrix it is: `sequence 2, head 1`.
+fn caption(id: StepId, stacked: Option<usize>) -> Option<String> {
+    let sequence = id.sequence.map(|sequence| format!("sequence {}", sequence + 1));
+    let head = stacked.or_else(|| id.head().map(|head| head.0)).map(|head| format!("head {}", head + 1));
+    match (sequence, head) {
+        (Some(sequence), Some(head)) => Some(format!("{sequence}, {head}")),
+        (one, other) => one.or(other),
+    }
 }
 
 /// What belongs to rows and to columns, as the layout shows them.
@@ -251,6 +265,16 @@ impl Panel<'_> {
         joined(&self.sheet.columns, column, self.block.1)
     }
 
+    /// The name of the last row in a row of cells.
+    pub fn last_row(&self, row: usize) -> &str {
+        last(&self.sheet.rows, row, self.block.0)
+    }
+
+    /// The name of the last column in a column of cells.
+    pub fn last_column(&self, column: usize) -> &str {
+        last(&self.sheet.columns, column, self.block.1)
+    }
+
     /// The name of the first column in a column of cells, for where there is no room for two.
     pub fn first_column(&self, column: usize) -> &str {
         self.sheet.columns.get(column * self.block.1).map_or("", String::as_str)
@@ -274,6 +298,11 @@ impl Panel<'_> {
             format!("each cell is the largest of {tall} × {wide} neighbours ({rows} × {columns} in all)")
         })
     }
+}
+
+/// The last name in a run of neighbours.
+fn last(names: &[String], at: usize, block: usize) -> &str {
+    names.get(((at + 1) * block).min(names.len()).saturating_sub(1)).map_or("", String::as_str)
 }
 
 /// The name of a run of neighbours: `cat…sat`.
