@@ -106,10 +106,14 @@ fn with_every_colour_the_numbers_stand_on_viridis() {
 fn a_terminal_of_256_colours_gets_those_and_one_of_16_gets_ink() {
     let page = picture(here(), Some("256"), &["trace"]);
     assert!(page.contains("48;5;") && !page.contains("48;2;"));
-    let sixteen = run::ended(
-        run::mha(here()).args(["trace", "--format", "heatmap", "--color", "never"]).env("TERM", "xterm"),
-    );
-    assert!(sixteen.out.contains("▓▓▓▓▓▓░░░░░░") && !sixteen.out.contains('\u{1b}'));
+    let mut xterm = run::mha(here());
+    xterm.args(["trace", "--format", "heatmap"]).env("CLICOLOR_FORCE", "1").env("TERM", "xterm");
+    let page = run::ended(&mut xterm).out;
+    // Titles are bold, and shades are drawn in the text's own colour.
+    assert!(page.contains("\u{1b}[1mhead.1.weights") && page.contains("▓▓▓▓▓▓░░░░░░"), "{page}");
+    assert!(!page.contains("48;"), "{page}");
+    xterm.env("TERM", "xterm-256color");
+    assert!(run::ended(&mut xterm).out.contains("48;5;"));
 }
 
 #[test]
@@ -147,9 +151,9 @@ fn precision_sets_the_digits_inside_cells() {
     assert!(page.contains("c  0.2483  0.2483  0.5035"), "{page}");
 }
 
-/// One head of all has 1/√4 for its scale: row c scores a, b, c with 1, 1, 2 over 2, so e^0.5 : e^0.5 : e^1, and 1.6487
-/// + 1.6487 + 2.7183 = 6.0157 makes that 0.27, 0.27, 0.45. Its row a has 2.7183 of 2.7183 + 1 + 1.6487 for itself, 0.5065: the most that any of the three
-/// panels holds, where head 1 of two has 0.5035.
+/// One head of all has 1/√4 for its scale: row c scores a, b, c with 1, 1, 2 over 2, so e^0.5 : e^0.5 : e^1, and the
+/// sum of 1.6487, 1.6487 and 2.7183 is 6.0157: 0.27, 0.27, 0.45. Its row a has 2.7183 of 2.7183, 1 and 1.6487 together
+/// for itself, 0.5065: the most that any of the three panels holds, where head 1 of two has 0.5035.
 #[test]
 fn variants_share_one_scale() {
     let page = picture(here(), None, &["compare"]);
@@ -203,7 +207,7 @@ fn no_line_is_wider_than_the_page_and_no_name_is_obeyed() {
             let wide = width.to_string();
             for layout in ["rows", "columns"] {
                 for steps in ["weights", "*"] {
-                    for colours in [None, Some("256"), Some("truecolor")] {
+                    for colours in [None, Some("truecolor")] {
                         let args = ["trace", lesson, "--width", &wide, "--layout", layout, "--steps", steps];
                         let page = bare(&picture(room.path(), colours, &args));
                         assert!(!page.contains(['\u{1b}', '\t', '\u{202e}']), "{page:?}");

@@ -17,7 +17,16 @@ const PAGES: &[(&str, &[&str])] = &[
     ),
     ("trace@telltale-head-3", &["trace", "telltale", "--heads", "3", "--steps", "head.*,output"]),
     ("trace@telltale-summary", &["trace", "telltale", "--summary", "--precision", "6"]),
+    ("trace@masks-heatmap", &["trace", "masks", "--format", "heatmap"]),
+    (
+        "trace@masks-heatmap-narrow-ascii",
+        &["trace", "masks", "--format", "heatmap", "--width", "40", "--ascii", "--steps", "*scores,weights"],
+    ),
     ("compare@two-heads", &["compare"]),
+    (
+        "compare@grouped-query-heatmap",
+        &["compare", "grouped-query", "--format", "heatmap", "--variants", "multi-head,mqa,flash"],
+    ),
     ("compare@flash", &["compare", "telltale", "--variants", "multi-head,flash:4", "--quiet"]),
     (
         "params@llama-3-8b",

@@ -19,7 +19,7 @@ pub struct Common {
     /// Let --output replace a file that exists
     #[arg(long, requires = "output")]
     pub force: bool,
-    /// Digits after the decimal point [default: 4; 2 in the cells of a heat map]
+    /// Digits after the decimal point [default: 4; 2 in heat maps]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u8).range(0..=17))]
     pub precision: Option<u8>,
     /// When to use colour (NO_COLOR and TERM=dumb are heeded)

@@ -1,6 +1,7 @@
 //! Heat maps: the same panels and colours for a terminal and for figures.
 
 pub mod figure;
+mod legend;
 pub mod paint;
 pub mod palette;
 pub mod panels;

@@ -65,7 +65,7 @@ pub(super) struct Size {
 pub(super) struct Plate {
     pub(super) size: Size,
     /// Columns before the cells: the names of the rows and a blank.
-    stub: usize,
+    pub(super) stub: usize,
     /// Columns of the whole.
     pub(super) width: usize,
     /// Lines of the tallest one.
@@ -226,4 +226,27 @@ fn downwards(name: &str, brush: &Brush) -> Vec<String> {
 fn centred(text: &str, room: usize) -> String {
     let spare = room.saturating_sub(width(text));
     format!("{}{text}{}", " ".repeat(spare - spare / 2), " ".repeat(spare / 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_title_breaks_behind_its_dots() {
+        assert_eq!(titles("batch.12.head.3.weights", 14), ["batch.12.head.", "3.weights"]);
+        assert_eq!(titles("head.1.weights", 14), ["head.1.weights"]);
+    }
+
+    #[test]
+    fn a_name_is_written_downwards_letter_by_letter() {
+        let brush = Brush { page: Page::default(), colours: Colours::None, digits: 2 };
+        assert_eq!(downwards("né\u{301}👩‍🔬", &brush), ["n", "é\u{301}", "👩‍🔬"]);
+        assert_eq!(downwards("abcdefghijklm", &brush).concat(), "abcdefghijk…");
+    }
+
+    #[test]
+    fn an_odd_blank_stands_before() {
+        assert_eq!((centred("ab", 5).as_str(), centred("注", 2).as_str()), ("  ab ", "注"));
+    }
 }

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use colored::Colorize;
 
-use super::paint::{Colours, Line};
+use super::legend::legend;
+use super::paint::Colours;
 use super::panels::{self, Cell, Group, Panel, Scale};
 use super::plate::{Brush, Plate, Size, room_of_names};
 use crate::views::compare::{self, Comparison};
@@ -20,8 +21,6 @@ const FEW_LINES: usize = 60;
 const MOST_ROWS: usize = 64;
 /// … to this many, and as many columns where it is square.
 const THINNED: usize = 32;
-/// Columns of the legend's strip of colours.
-const STRIP: usize = 40;
 
 /// Writes the chosen steps of a trace, one group a kind of matrix, each on a scale of its own.
 ///
@@ -164,14 +163,15 @@ fn sizes(panels: &[Panel<'_>], brush: &Brush) -> Vec<Size> {
     sizes
 }
 
-/// Panels side by side.
-fn abreast(plate: &Plate, page: &Page) -> usize {
-    ((page.width + GAP) / (plate.width + GAP)).max(1)
+/// Panels side by side: in as few rows as the width allows, all about equally long.
+fn abreast(count: usize, plate: &Plate, page: &Page) -> usize {
+    let most = ((page.width + GAP) / (plate.width + GAP)).max(1);
+    count.div_ceil(count.div_ceil(most).max(1)).max(1)
 }
 
 /// Lines of so many panels, with a blank line between their rows.
 fn lines(count: usize, plate: &Plate, page: &Page) -> usize {
-    count.div_ceil(abreast(plate, page)) * (plate.height + 1)
+    count.div_ceil(abreast(count, plate, page)) * (plate.height + 1)
 }
 
 fn draw(
@@ -181,7 +181,7 @@ fn draw(
     brush: &Brush,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    for (at, row) in panels.chunks(abreast(plate, &brush.page)).enumerate() {
+    for (at, row) in panels.chunks(abreast(panels.len(), plate, &brush.page)).enumerate() {
         if at > 0 {
             writeln!(out)?;
         }
@@ -197,133 +197,22 @@ fn draw(
     Ok(())
 }
 
-/// What shades and signs mean, and what was left out.
-fn legend(panels: &[Panel<'_>], scale: &Scale, brush: &Brush, out: &mut dyn Write) -> io::Result<()> {
-    let page = &brush.page;
-    let seen = Seen::of(panels);
-    if panels.is_empty() {
-        return Ok(());
-    }
-    writeln!(out)?;
-    let digits = digits_of(scale, brush);
-    if seen.value {
-        let strip =
-            if brush.colours.shade() { strip(scale, digits, brush) } else { ladder(scale, digits, brush) };
-        write!(out, "{strip}")?;
-    }
-    let shown = |value: f64| number(value, digits);
-    let mut words = Vec::new();
-    if page.detail != Detail::Bare && seen.value {
-        let common = if panels.len() > 1 { "One scale for all panels" } else { "The scale" };
-        let most = shown(scale.most);
-        words.push(match panels.iter().all(Panel::are_weights) {
-            true => format!("{common}: 0 to {most}, the largest weight shown."),
-            false => {
-                format!("{common}: {} to {most}, the least to the largest number shown.", shown(scale.least))
-            }
-        });
-    }
-    if seen.hidden {
-        let weights = panels.iter().all(Panel::are_weights);
-        let what = if weights { "exactly 0, hidden by a mask." } else { "−∞, hidden by a mask." };
-        words.push(format!("{} is {what}", HIDDEN));
-    }
-    if seen.undefined {
-        words.push("? is not a number.".to_owned());
-    }
-    let mut notes: Vec<String> = panels.iter().filter_map(Panel::note).collect();
-    notes.dedup();
-    if !notes.is_empty() {
-        notes.truncate(1);
-        let wider = if page.width < 200 { ", a larger --width" } else { "" };
-        let more = format!("--heads, --steps{wider} show more, --format csv every number.");
-        let columns = "A column has the name of its first.";
-        words.push(format!("Thinned: {}. {columns} {more}", notes.concat()));
-    }
-    let text = page.paragraph(&words.join(" "), 0);
-    write!(out, "{}", text.replace(HIDDEN, brush.hidden()))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Stands for the sign of hidden cells until the page's alphabet is applied; no lesson's text comes this way.
-const HIDDEN: &str = "@hidden@";
-
-/// What there is to be explained.
-#[derive(Default)]
-struct Seen {
-    value: bool,
-    hidden: bool,
-    undefined: bool,
-}
-
-impl Seen {
-    fn of(panels: &[Panel<'_>]) -> Self {
-        let mut seen = Self::default();
-        for panel in panels {
-            let (rows, columns) = panel.shape();
-            for cell in (0..rows).flat_map(|r| (0..columns).map(move |c| panel.cell(r, c))) {
-                match cell {
-                    Cell::Value(_) => seen.value = true,
-                    Cell::Hidden => seen.hidden = true,
-                    Cell::Undefined => seen.undefined = true,
-                }
-            }
-        }
-        seen
+    fn plate(width: usize, height: usize) -> Plate {
+        Plate { size: Size { cell: 2, numbers: false }, stub: 3, width, height }
     }
-}
 
-/// Two digits of a quarter of the scale at least, so that one mark differs from the next.
-fn digits_of(scale: &Scale, brush: &Brush) -> usize {
-    let quarter = (scale.most - scale.least) / 4.0;
-    let needed =
-        if quarter > 0.0 { (1.0 - libm::log10(quarter).floor()).clamp(0.0, 9.0) as usize } else { 0 };
-    brush.digits.max(needed)
-}
-
-/// The scale as a strip of colours with numbers in it.
-fn strip(scale: &Scale, digits: usize, brush: &Brush) -> String {
-    let wide = STRIP.min(brush.page.width);
-    let value = |t: f64| number(scale.least + (scale.most - scale.least) * t, digits);
-    let room =
-        |ticks: usize| (0..ticks).all(|at| value(at as f64 / (ticks - 1) as f64).len() + 2 <= wide / ticks);
-    let ticks = [5, 3].into_iter().find(|ticks| room(*ticks)).unwrap_or(2);
-    let mut letters = vec![' '; wide];
-    for at in 0..ticks {
-        let t = at as f64 / (ticks - 1) as f64;
-        let text = value(t);
-        let centre = (t * (wide - 1) as f64).round() as usize;
-        let from =
-            centre.saturating_sub(text.len() / 2).clamp(1, (wide - 1).saturating_sub(text.len()).max(1));
-        for (letter, place) in text.chars().zip(letters.iter_mut().skip(from)) {
-            *place = letter;
-        }
+    /// Three of 24 and two gaps are 76 of 80 columns; a fourth would make it 102. Four panels stand two and two.
+    #[test]
+    fn panels_stand_side_by_side_as_the_page_is_wide() {
+        let page = Page { width: 80, ..Page::default() };
+        let abreast = |count| abreast(count, &plate(24, 5), &page);
+        assert_eq!([1, 2, 3, 4, 5, 6, 7].map(abreast), [1, 2, 3, 2, 3, 3, 3]);
+        // 4 panels: two rows of five lines, each with a blank one.
+        assert_eq!(lines(4, &plate(24, 5), &page), 12);
+        assert_eq!(super::abreast(3, &plate(200, 5), &page), 1, "one stands alone, however wide");
     }
-    let mut line = Line::default();
-    for (at, letter) in letters.iter().enumerate() {
-        line.shaded(at as f64 / (wide - 1) as f64, &letter.to_string());
-    }
-    line.painted(brush.colours) + "\n"
-}
-
-/// The scale as rungs of ink, each with the numbers it stands for.
-fn ladder(scale: &Scale, digits: usize, brush: &Brush) -> String {
-    let rungs = brush.ladder();
-    let value =
-        |at: usize| number(scale.least + (scale.most - scale.least) * at as f64 / rungs.len() as f64, digits);
-    let (mut text, mut taken) = (String::new(), 0);
-    for (at, rung) in rungs.iter().enumerate() {
-        let piece = format!("[{rung}{rung}] {} to {}", value(at), value(at + 1));
-        let wide = width(&piece);
-        if taken > 0 && taken + 2 + wide > brush.page.width {
-            text.push('\n');
-            taken = 0;
-        }
-        if taken > 0 {
-            text.push_str("  ");
-            taken += 2;
-        }
-        text.push_str(&piece);
-        taken += wide;
-    }
-    text + "\n"
 }

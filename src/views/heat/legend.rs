@@ -1,0 +1,175 @@
+//! What shades and signs mean, and what was left out.
+
+use std::io::{self, Write};
+
+use super::paint::Line;
+use super::panels::{Cell, Panel, Scale};
+use super::plate::Brush;
+use crate::views::number::number;
+use crate::views::page::{Detail, width};
+
+/// Columns of the legend's strip of colours.
+const STRIP: usize = 40;
+
+/// Writes what shades and signs mean, and what was left out.
+///
+/// # Errors
+/// Those of the writer.
+pub(super) fn legend(
+    panels: &[Panel<'_>],
+    scale: &Scale,
+    brush: &Brush,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let page = &brush.page;
+    let seen = Seen::of(panels);
+    if panels.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let digits = digits_of(scale, brush);
+    if seen.value {
+        let strip =
+            if brush.colours.shade() { strip(scale, digits, brush) } else { ladder(scale, digits, brush) };
+        write!(out, "{strip}")?;
+    }
+    let shown = |value: f64| number(value, digits);
+    let mut words = Vec::new();
+    if page.detail != Detail::Bare && seen.value {
+        let common = if panels.len() > 1 { "One scale for all panels" } else { "The scale" };
+        let most = shown(scale.most);
+        words.push(match panels.iter().all(Panel::are_weights) {
+            true => format!("{common}: 0 to {most}, the largest weight shown."),
+            false => {
+                format!("{common}: {} to {most}, the least to the largest number shown.", shown(scale.least))
+            }
+        });
+    }
+    if seen.hidden {
+        let weights = panels.iter().all(Panel::are_weights);
+        let what = if weights { "exactly 0, hidden by a mask." } else { "−∞, hidden by a mask." };
+        words.push(format!("{} is {what}", brush.hidden()));
+    }
+    if seen.undefined {
+        words.push("? is not a number.".to_owned());
+    }
+    let mut notes: Vec<String> = panels.iter().filter_map(Panel::note).collect();
+    notes.dedup();
+    if !notes.is_empty() {
+        notes.truncate(1);
+        let wider = if page.width < 200 { ", a larger --width" } else { "" };
+        let more = format!("--heads, --steps{wider} show more, --format csv every number.");
+        let columns = "A column has the name of its first.";
+        words.push(format!("Thinned: {}. {columns} {more}", notes.concat()));
+    }
+    words.iter().try_for_each(|words| write!(out, "{}", page.paragraph(words, 0)))
+}
+
+/// What there is to be explained.
+#[derive(Default)]
+struct Seen {
+    value: bool,
+    hidden: bool,
+    undefined: bool,
+}
+
+impl Seen {
+    fn of(panels: &[Panel<'_>]) -> Self {
+        let mut seen = Self::default();
+        for panel in panels {
+            let (rows, columns) = panel.shape();
+            for cell in (0..rows).flat_map(|r| (0..columns).map(move |c| panel.cell(r, c))) {
+                match cell {
+                    Cell::Value(_) => seen.value = true,
+                    Cell::Hidden => seen.hidden = true,
+                    Cell::Undefined => seen.undefined = true,
+                }
+            }
+        }
+        seen
+    }
+}
+
+/// Two digits of a quarter of the scale at least, so that one mark differs from the next.
+fn digits_of(scale: &Scale, brush: &Brush) -> usize {
+    let quarter = (scale.most - scale.least) / 4.0;
+    let needed =
+        if quarter > 0.0 { (1.0 - libm::log10(quarter).floor()).clamp(0.0, 9.0) as usize } else { 0 };
+    brush.digits.max(needed)
+}
+
+/// The scale as a strip of colours with numbers in it.
+fn strip(scale: &Scale, digits: usize, brush: &Brush) -> String {
+    let wide = STRIP.min(brush.page.width);
+    let value = |t: f64| number(scale.least + (scale.most - scale.least) * t, digits);
+    let room =
+        |ticks: usize| (0..ticks).all(|at| value(at as f64 / (ticks - 1) as f64).len() + 2 <= wide / ticks);
+    let ticks = [5, 3].into_iter().find(|ticks| room(*ticks)).unwrap_or(2);
+    let mut letters = vec![' '; wide];
+    for at in 0..ticks {
+        let t = at as f64 / (ticks - 1) as f64;
+        let text = value(t);
+        let centre = (t * (wide - 1) as f64).round() as usize;
+        let from =
+            centre.saturating_sub(text.len() / 2).clamp(1, (wide - 1).saturating_sub(text.len()).max(1));
+        for (letter, place) in text.chars().zip(letters.iter_mut().skip(from)) {
+            *place = letter;
+        }
+    }
+    let mut line = Line::default();
+    for (at, letter) in letters.iter().enumerate() {
+        line.shaded(at as f64 / (wide - 1) as f64, &letter.to_string());
+    }
+    line.painted(brush.colours) + "\n"
+}
+
+/// The scale as rungs of ink, each with the numbers it stands for.
+fn ladder(scale: &Scale, digits: usize, brush: &Brush) -> String {
+    let rungs = brush.ladder();
+    let value =
+        |at: usize| number(scale.least + (scale.most - scale.least) * at as f64 / rungs.len() as f64, digits);
+    let (mut text, mut taken) = (String::new(), 0);
+    for (at, rung) in rungs.iter().enumerate() {
+        let piece = format!("[{rung}{rung}] {} to {}", value(at), value(at + 1));
+        let wide = width(&piece);
+        if taken > 0 && taken + 2 + wide > brush.page.width {
+            text.push('\n');
+            taken = 0;
+        }
+        if taken > 0 {
+            text.push_str("  ");
+            taken += 2;
+        }
+        text.push_str(&piece);
+        taken += wide;
+    }
+    text + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::views::heat::paint::Colours;
+    use crate::views::page::Page;
+
+    /// A quarter of 0.5 is 0.125, two digits of it are 0.13; a quarter of 400 is 100.
+    #[test]
+    fn a_scale_has_digits_enough_to_tell_its_marks_apart() {
+        let brush = |digits| Brush { page: Page::default(), colours: Colours::None, digits };
+        let digits = |most, least| digits_of(&Scale { least: 0.0, most }, &brush(least));
+        assert_eq!([digits(0.5, 0), digits(0.5, 4), digits(400.0, 0), digits(0.004, 2)], [2, 4, 0, 4]);
+    }
+
+    /// Eighty columns hold 5 marks of 4 digits; by the ends stand the least and the most.
+    #[test]
+    fn the_legend_names_its_ends() {
+        let brush = Brush { page: Page::default(), colours: Colours::True, digits: 2 };
+        colored::control::set_override(false);
+        let strip = strip(&Scale { least: -1.0, most: 3.0 }, 2, &brush);
+        let marks: Vec<&str> = strip.split_whitespace().collect();
+        assert_eq!(marks, ["-1.00", "0.00", "1.00", "2.00", "3.00"]);
+        assert_eq!(strip.trim_end_matches('\n').len(), STRIP);
+        let ink = Brush { colours: Colours::None, ..brush };
+        assert!(ladder(&Scale { least: 0.0, most: 1.0 }, 2, &ink).contains("[▒▒] 0.40 to 0.60"));
+    }
+}
