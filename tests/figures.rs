@@ -249,3 +249,21 @@ fn what_cannot_be_drawn_is_said() {
     assert_eq!((run.status, run.out.as_str()), (Some(2), ""));
     assert!(run.err.starts_with("error: there is nothing to draw"), "{}", run.err);
 }
+
+/// A panel of 24 tokens is 360 pixels a side: 256 of them are 33 million pixels.
+#[test]
+fn more_heads_than_a_figure_holds_are_refused_and_a_few_of_them_are_not() {
+    let many = "
+attention: {d_model: 256, num_heads: 256}
+inputs: {x: {random: {seed: 3, shape: [24, 256]}}}
+projections: {w_q: {random: {seed: 7}}, w_k: {random: {seed: 8}}, w_v: {random: {seed: 9}}, w_o: none}
+";
+    let room = room(many);
+    let run = run::run(room.path(), &["trace", "lesson.yaml", "--format", "png", "-o", "all.png"]);
+    assert_eq!(run.status, Some(2));
+    assert!(run.err.starts_with("error: a figure of 256 panels would be "), "{}", run.err);
+    assert!(run.err.contains("--heads"), "{}", run.err);
+    assert!(!room.path().join("all.png").exists());
+    let page = svg(room.path(), &["trace", "lesson.yaml", "--heads", "7,256"]);
+    assert!(page.contains(">head 7<") && page.contains(">head 256<"));
+}
