@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::views::heat::paint::Colours;
 use crate::views::page::{Detail, Layout, Page};
 
 /// Flags that every verb has.
@@ -18,9 +19,9 @@ pub struct Common {
     /// Let --output replace a file that exists
     #[arg(long, requires = "output")]
     pub force: bool,
-    /// Digits after the decimal point
-    #[arg(long, value_name = "N", default_value_t = 4, allow_negative_numbers = true, value_parser = clap::value_parser!(u8).range(0..=17))]
-    pub precision: u8,
+    /// Digits after the decimal point [default: 4; 2 in the cells of a heat map]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u8).range(0..=17))]
+    pub precision: Option<u8>,
     /// When to use colour (NO_COLOR and TERM=dumb are heeded)
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: When,
@@ -74,6 +75,10 @@ pub(super) fn counted_from_one(text: &str) -> Result<usize, String> {
 
 /// Columns of a page that is not shown on a terminal.
 const WIDTH_ELSEWHERE: usize = 80;
+/// Digits after the decimal point where nobody asked for another number.
+const DIGITS: usize = 4;
+/// The same for numbers inside the cells of a heat map.
+const DIGITS_IN_CELLS: usize = 2;
 
 impl Common {
     /// The page to set text on.
@@ -88,7 +93,30 @@ impl Common {
             (_, true) => Detail::Counted,
             _ => Detail::Told,
         };
-        Page { width: width.max(20), digits: usize::from(self.precision), ascii: self.ascii, layout, detail }
+        let digits = self.precision.map_or(DIGITS, usize::from);
+        Page { width: width.max(20), digits, ascii: self.ascii, layout, detail }
+    }
+
+    /// The page to draw on: numbers inside cells are short unless asked otherwise.
+    pub fn picture(&self, layout: Layout) -> Page {
+        Page { digits: self.precision.map_or(DIGITS_IN_CELLS, usize::from), ..self.page(layout) }
+    }
+
+    /// How many colours may be used: whether any at all, then `COLORTERM`, `TERM`. Forced into a file or a pipe that
+    /// knows of no terminal, 256: every terminal that shows the file later has them.
+    pub fn colours(&self) -> Colours {
+        let says = |name: &str| env::var(name).unwrap_or_default();
+        match says("COLORTERM").as_str() {
+            _ if !self.colour() => Colours::None,
+            "truecolor" | "24bit" => Colours::True,
+            _ if says("TERM").contains("256color") => Colours::Many,
+            _ if self.color == When::Always
+                && (self.output.is_some() || !std::io::stdout().is_terminal()) =>
+            {
+                Colours::Many
+            }
+            _ => Colours::Sixteen,
+        }
     }
 
     /// Whether to colour: the flag first, then `NO_COLOR`, `CLICOLOR_FORCE`, `TERM=dumb`, and the terminal.

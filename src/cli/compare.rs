@@ -17,6 +17,7 @@ use crate::trace::measure::Figures;
 use crate::trace::{Keep, run_plan};
 use crate::views::compare::{self, Compared, Comparison};
 use crate::views::compare_json;
+use crate::views::heat::{panels, terminal};
 
 /// Put variants of attention side by side
 #[derive(Debug, Args)]
@@ -49,6 +50,8 @@ pub(super) struct CompareArgs {
 enum CompareFormat {
     /// Tables to read
     Table,
+    /// Every head's attention weights as shaded cells, on one scale
+    Heatmap,
     /// Every number in full
     Json,
 }
@@ -57,7 +60,7 @@ fn help() -> String {
     let list: Vec<String> = VARIANTS.iter().map(|(name, meaning)| format!("  {name:<22}{meaning}")).collect();
     format!(
         "Variants:\n{}\n\nExamples:\n  mha compare\n  mha compare --variants multi-head,gqa:2,mqa grouped-query\n  \
-         mha compare --variants multi-head,fused,flash\n  mha compare masks --variants multi-head,no-scale",
+         mha compare --variants multi-head,fused,flash\n  mha compare masks --variants multi-head,no-scale\n  mha compare --format heatmap",
         list.join("\n")
     )
 }
@@ -77,12 +80,16 @@ pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
         return Err(fault.in_source("--variants").into());
     }
     let call = problem.call();
-    let page = args.common.page(args.layout.into());
+    let page = match args.format {
+        CompareFormat::Heatmap => args.common.picture(args.layout.into()),
+        _ => args.common.page(args.layout.into()),
+    };
     let mut sides = Vec::with_capacity(args.variants.len());
     for variant in &args.variants {
         let (call, plan) = variant.apply(&call)?;
         let keep = match args.format {
             CompareFormat::Table => Keep::Only(compare::wanted(&plan, sequence, page.detail)),
+            CompareFormat::Heatmap => Keep::Only(panels::wanted(&plan, sequence)),
             CompareFormat::Json => Keep::All,
         };
         let trace = run_plan(Arc::new(plan), &call.inputs, &keep, Arithmetic::Ordered)
@@ -101,6 +108,7 @@ pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
     };
     output::write(&args.common, Content::Text, |out| match args.format {
         CompareFormat::Table => compare::write(&comparison, out),
+        CompareFormat::Heatmap => terminal::write_comparison(&comparison, args.common.colours(), out),
         CompareFormat::Json => compare_json::write(&comparison, out),
     })?;
     Ok(Ending::Done)

@@ -17,7 +17,7 @@ use crate::ops::{Arithmetic, Layout};
 use crate::plan::{Plan, StepId, attention};
 use crate::trace::origin::Depth;
 use crate::trace::{Cell, Keep, Trace, run_plan};
-use crate::views::{self, Scene, csv, explain_json, json, summary, table};
+use crate::views::{self, Scene, csv, explain_json, heat, json, summary, table};
 
 /// Show every number of a worked example, step by step
 #[derive(Debug, Args)]
@@ -26,6 +26,7 @@ Examples:
   mha trace                                   the 3×4 example with two heads
   mha trace --steps 'head.2.*'                only head 2
   mha trace masks --heads 1                   another lesson, its first head
+  mha trace --format heatmap                  attention weights as a picture
   mha trace my-lesson.yaml --format json      numbers in full, for a program
   mha trace --explain 'head.1.weights[3,1]'    where that number comes from, term by term
   mha trace --layout columns                  tokens in columns: W · x, Kᵀ · Q
@@ -71,12 +72,21 @@ pub(super) struct TraceArgs {
 enum TraceFormat {
     /// Tables to read
     Table,
+    /// Attention weights as shaded cells; with --steps, any matrix
+    Heatmap,
     /// Every number in full, with names, formulas and shapes
     Json,
     /// NumPy arrays, heads stacked
     Npz,
     /// One number a line
     Csv,
+}
+
+impl TraceFormat {
+    /// Whether it shades cells: without --steps it draws the attention weights only.
+    fn is_picture(self) -> bool {
+        matches!(self, Self::Heatmap)
+    }
 }
 
 /// `--layout`
@@ -177,7 +187,12 @@ fn choose(args: &TraceArgs, problem: &Problem, plan: &Plan) -> Outcome<Vec<StepI
             return Err(fault.in_source("--sequence").into());
         }
     };
-    Selection { steps: &args.steps, heads: &args.heads, sequence }.of(plan, problem.attention.num_heads)
+    let steps = Selection { steps: &args.steps, heads: &args.heads, sequence }
+        .of(plan, problem.attention.num_heads)?;
+    Ok(match args.format.is_picture() && args.steps.is_empty() {
+        true => heat::panels::by_default(plan, &steps),
+        false => steps,
+    })
 }
 
 /// What has to be kept: the chosen steps, what they were made from (to say what happened), and what the story quotes.
@@ -237,7 +252,10 @@ fn write(
         trace,
         steps,
         batch: problem.batch,
-        page: args.common.page(args.layout.into()),
+        page: match args.format.is_picture() {
+            true => args.common.picture(args.layout.into()),
+            false => args.common.page(args.layout.into()),
+        },
     };
     let content = if args.format == TraceFormat::Npz { Content::Bytes } else { Content::Text };
     if content == Content::Bytes && !args.heads.is_empty() {
@@ -269,6 +287,7 @@ fn write(
     output::write(&args.common, content, |out| match args.format {
         TraceFormat::Table if args.summary => summary::write(&scene, out),
         TraceFormat::Table => table::write(&scene, out),
+        TraceFormat::Heatmap => heat::terminal::write(&scene, args.common.colours(), out),
         TraceFormat::Json => json::write(&scene, out),
         TraceFormat::Csv => csv::write(&scene, out),
         TraceFormat::Npz => {

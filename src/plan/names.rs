@@ -30,6 +30,16 @@ pub fn title(name: Name) -> String {
     }
 }
 
+/// What a matrix is, whichever head it belongs to: `scores`.
+pub fn kind(name: Name) -> String {
+    match name {
+        Name::Head(_, step) => of_head(step).to_owned(),
+        Name::Tile(_, _, step) => of_tile(step).to_owned(),
+        Name::Stack(stack) => of_stack(stack).to_owned(),
+        other => title(other),
+    }
+}
+
 fn of_head(step: HeadStep) -> &'static str {
     match step {
         HeadStep::Q => "queries",

@@ -52,6 +52,11 @@ impl<T: Real> Trace<T> {
         step.inputs.iter().map(|input| self.get(*input)).collect()
     }
 
+    /// Some rows of a step, where it holds numbers of its own.
+    pub fn rows(&self, id: StepId, from: usize, height: usize) -> Option<View<'_, T>> {
+        self.part(self.plan.place(id)?, from, height)
+    }
+
     /// Some rows of the step at a place.
     fn part(&self, place: usize, from: usize, height: usize) -> Option<View<'_, T>> {
         match self.values[place].as_ref()? {

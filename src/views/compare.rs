@@ -100,6 +100,30 @@ fn tiles(plan: &Plan) -> usize {
 /// # Errors
 /// Those of the writer.
 pub fn write(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
+    introduction(comparison, out)?;
+    writeln!(out)?;
+    figures(comparison, out)?;
+    if comparison.page.detail == Detail::Bare {
+        return outputs(comparison, out);
+    }
+    for side in comparison.sides {
+        weights(comparison, side, out)?;
+    }
+    for side in comparison.sides {
+        match side.variant {
+            Variant::Fused => memory_table(comparison, side, out)?,
+            Variant::Flash(_) => states(comparison, side, out)?,
+            _ => {}
+        }
+    }
+    outputs(comparison, out)
+}
+
+/// What is compared, and what has to be known about it.
+///
+/// # Errors
+/// Those of the writer.
+pub fn introduction(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
     let page = &comparison.page;
     let names: Vec<String> = comparison.sides.iter().map(|side| side.variant.to_string()).collect();
     let side_by_side = if names.len() > 1 { " side by side" } else { "" };
@@ -137,22 +161,7 @@ pub fn write(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()>
         );
         write!(out, "{}", page.paragraph(&words, 0))?;
     }
-    writeln!(out)?;
-    figures(comparison, out)?;
-    if page.detail == Detail::Bare {
-        return outputs(comparison, out);
-    }
-    for side in comparison.sides {
-        weights(comparison, side, out)?;
-    }
-    for side in comparison.sides {
-        match side.variant {
-            Variant::Fused => memory_table(comparison, side, out)?,
-            Variant::Flash(_) => states(comparison, side, out)?,
-            _ => {}
-        }
-    }
-    outputs(comparison, out)
+    Ok(())
 }
 
 /// What has to be said of a variant on this very problem.

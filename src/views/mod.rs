@@ -7,6 +7,7 @@ pub mod derivation;
 pub mod explain;
 pub mod explain_json;
 pub mod grid;
+pub mod heat;
 pub mod json;
 pub mod model;
 pub mod model_csv;
