@@ -29,6 +29,7 @@ Examples:
   mha trace --format heatmap                  attention weights as a picture
   mha trace my-lesson.yaml --format json      numbers in full, for a program
   mha trace --explain 'head.1.weights[3,1]'    where that number comes from, term by term
+  mha trace --format html --output trace.html a page: point at a number to see where it comes from
   mha trace --layout columns                  tokens in columns: W · x, Kᵀ · Q
   mha trace --format npz --output trace.npz   for NumPy")]
 pub(super) struct TraceArgs {
@@ -80,6 +81,8 @@ enum TraceFormat {
     Npz,
     /// One number a line
     Csv,
+    /// One page for a browser: point at a number to see where it comes from
+    Html,
 }
 
 impl TraceFormat {
@@ -135,7 +138,8 @@ pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
     let plan = Arc::new(attention::plan(&call).map_err(|fault| Faults::from(fault.in_source(&source)))?);
     let steps = choose(args, &problem, &plan)?;
     let cells = explained(args, &plan, steps.first().and_then(|id| id.sequence))?;
-    let keep = if args.explain.is_empty() { keep(&plan, &steps, &problem) } else { Keep::All };
+    let everything = !args.explain.is_empty() || args.format == TraceFormat::Html;
+    let keep = if everything { Keep::All } else { keep(&plan, &steps, &problem) };
     let trace = run_plan(plan, &call.inputs, &keep, Arithmetic::Ordered)
         .map_err(|faults| faults.in_source(&source))?;
     write(args, &problem, &trace, &steps, &cells)?;
@@ -290,6 +294,7 @@ fn write(
         TraceFormat::Heatmap => heat::terminal::write(&scene, args.common.colours(), out),
         TraceFormat::Json => json::write(&scene, out),
         TraceFormat::Csv => csv::write(&scene, out),
+        TraceFormat::Html => views::html::write(&scene, out),
         TraceFormat::Npz => {
             let keep_batch_axis = !matches!(args.sequence, Some(Which::One(_)));
             views::npz::write(&scene, keep_batch_axis, out)

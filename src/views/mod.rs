@@ -8,6 +8,7 @@ pub mod explain;
 pub mod explain_json;
 pub mod grid;
 pub mod heat;
+pub mod html;
 pub mod json;
 pub mod model;
 pub mod model_csv;

@@ -39,7 +39,7 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Where each step stands, from 1: the same number in every sequence of a batch, and whatever else is shown.
-fn numbers(scene: &Scene<'_>) -> HashMap<Name, usize> {
+pub fn numbers(scene: &Scene<'_>) -> HashMap<Name, usize> {
     let first = |step: &&Step| step.id.sequence.is_none_or(|sequence| sequence == 0);
     let steps = scene.trace.plan().steps().iter().filter(first);
     steps.enumerate().map(|(place, step)| (step.id.name, place + 1)).collect()
@@ -58,22 +58,31 @@ pub fn heading(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "{}", page.paragraph(&format!("Source: {}", visible(scene.source)), 0))?;
     }
     if page.layout == Layout::Columns && page.detail != Detail::Bare {
-        let words = "Every matrix is turned here: a token is a column. Rows, columns and sizes in the lesson's own words are \
-                     those before turning.";
-        write!(out, "{}", page.paragraph(words, 0))?;
+        write!(out, "{}", page.paragraph(TURNED, 0))?;
     }
-    let shown: BTreeSet<usize> = scene.steps.iter().filter_map(|id| id.sequence).collect();
-    if let (Some(count), Some(first)) = (scene.batch, shown.first()) {
-        let words = match shown.len() {
-            1 => format!(
-                "Sequence {} of {count}; --sequence N shows another, --sequence all every one.",
-                first + 1
-            ),
-            _ => "Every sequence of the batch.".to_owned(),
-        };
+    if let Some(words) = sequences(scene) {
         write!(out, "{}", page.paragraph(&words, 0))?;
     }
     Ok(())
+}
+
+/// What has to be said of a page with tokens in columns.
+pub const TURNED: &str = "Every matrix is turned here: a token is a column. Rows, columns and sizes in the lesson's own \
+                          words are those before turning.";
+
+/// Which sequences of a batch a page shows.
+pub fn sequences(scene: &Scene<'_>) -> Option<String> {
+    let shown: BTreeSet<usize> = scene.steps.iter().filter_map(|id| id.sequence).collect();
+    let (count, first) = (scene.batch?, shown.first()?);
+    Some(match shown.len() {
+        1 => {
+            format!(
+                "Sequence {} of {count}; --sequence N shows another, --sequence all every one.",
+                first + 1
+            )
+        }
+        _ => "Every sequence of the batch.".to_owned(),
+    })
 }
 
 fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write) -> io::Result<()> {
@@ -112,7 +121,7 @@ fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write
 }
 
 /// What a step takes, in words; nothing where it takes nothing.
-fn cost(scene: &Scene<'_>, step: &Step) -> String {
+pub fn cost(scene: &Scene<'_>, step: &Step) -> String {
     let cost = scene.trace.plan().cost_of(step);
     let counts = [
         (cost.multiplications, "multiplications"),
