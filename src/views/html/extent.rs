@@ -1,5 +1,6 @@
 //! How much of a trace a page shows: small tables whole, of large ones the beginning and the end.
 
+use super::shade::is_shaded;
 use crate::plan::{Step, StepId};
 use crate::views::Scene;
 
@@ -43,7 +44,9 @@ impl Extent {
         let cells = |side: usize| -> usize { shapes.iter().map(|(r, c)| r.min(&side) * c.min(&side)).sum() };
         let sides = [WHOLE, 24, 20, 16, 12, 8, 6, 4];
         let side = sides.into_iter().find(|side| cells(*side) <= MOST_CELLS).unwrap_or(2);
-        let large = shapes.iter().filter(|(r, c)| *r > side || *c > side).count();
+        let shaded =
+            scene.steps[..steps].iter().filter(|id| is_shaded(**id)).filter_map(|id| shape(scene, *id));
+        let large = shaded.filter(|(r, c)| *r > side || *c > side).count();
         let picture = (MOST_PIXELS / large.max(1)).isqrt().min(WIDEST_PICTURE);
         Self { side, derived: MOST_DERIVED, picture, steps }
     }

@@ -51,7 +51,7 @@ impl Scale {
         for shade in (0..=SHADES).step_by(2) {
             let _ = write!(bar, "<i class=\"s{shade}\"></i>");
         }
-        let _ = writeln!(bar, "</span> {most}, the same in every head</p>");
+        let _ = writeln!(bar, "</span> {most} (all heads)</p>");
         bar
     }
 
