@@ -34,6 +34,7 @@ Examples:
   mha trace my-lesson.yaml --format json      numbers in full, for a program
   mha trace --explain 'head.1.weights[3,1]'    where that number comes from, term by term
   mha trace --exact                           1/√2 and 1/3 in place of 0.7071 and 0.3333
+  mha trace --format html --output trace.html a page: point at a number to see where it comes from
   mha trace --layout columns                  tokens in columns: W · x, Kᵀ · Q
   mha trace --format latex --output two.tex   for pdflatex; markdown for GitHub
   mha trace --format npz --output trace.npz   for NumPy
@@ -97,6 +98,8 @@ enum TraceFormat {
     Markdown,
     /// A document for pdflatex
     Latex,
+    /// One page for a browser: point at a number to see where it comes from
+    Html,
     /// A script that recomputes every step and compares it
     Python,
     /// The same as a Jupyter notebook, in NumPy
@@ -259,6 +262,9 @@ fn keep(args: &TraceArgs, plan: &Plan, steps: &[StepId], problem: &Problem) -> K
             }
         }
     }
+    if args.format == TraceFormat::Html {
+        return Keep::All; // any number of the page may be pointed at
+    }
     if args.exact || !args.explain.is_empty() {
         // Exact numbers and explanations are made from what the inputs were made from, all the way up.
         for step in plan.steps().iter().rev() {
@@ -305,7 +311,11 @@ fn refuse_exact_where_it_cannot_be(args: &TraceArgs) -> Outcome<()> {
         TraceFormat::Heatmap | TraceFormat::Svg | TraceFormat::Png => {
             ("a heat map", "its cells are shades, with two digits to tell them apart")
         }
-        TraceFormat::Table | TraceFormat::Json | TraceFormat::Markdown | TraceFormat::Latex => return Ok(()),
+        TraceFormat::Table
+        | TraceFormat::Json
+        | TraceFormat::Markdown
+        | TraceFormat::Latex
+        | TraceFormat::Html => return Ok(()),
     };
     let what = format!("{what} cannot show exact forms");
     let remedy = "leave --exact away, or use --format json, which has both";
@@ -376,6 +386,7 @@ fn write(
         TraceFormat::Npz => Box::new(|out| views::npz::write(&scene, keep_batch_axis, out)),
         TraceFormat::Markdown => Box::new(|out| markdown::write(&scene, out)),
         TraceFormat::Latex => Box::new(|out| latex::write(&scene, out)),
+        TraceFormat::Html => Box::new(|out| views::html::write(&scene, out)),
         TraceFormat::Python => {
             let library = if args.with == Some(With::Pytorch) { &code::PYTORCH } else { &code::NUMPY };
             Box::new(|out| code::write_script(&source, library, out))

@@ -1,5 +1,7 @@
 //! Where one number comes from: an expression over the cells of a step's inputs.
 
+use std::collections::HashMap;
+
 use super::View;
 
 /// The arithmetic behind one cell.
@@ -88,36 +90,50 @@ impl Expr {
 
     /// What the expression comes to, given the inputs.
     pub fn value(&self, inputs: &[View<'_, f64>]) -> f64 {
+        self.value_with(inputs, &mut |input, row| row_max(&inputs[input], row))
+    }
+
+    /// The same for each of several expressions; the largest number of a row that many of them share is looked for once.
+    pub fn values(several: &[Self], inputs: &[View<'_, f64>]) -> Vec<f64> {
+        let mut known = HashMap::new();
+        let mut largest =
+            |input, row| *known.entry((input, row)).or_insert_with(|| row_max(&inputs[input], row));
+        several.iter().map(|expr| expr.value_with(inputs, &mut largest)).collect()
+    }
+
+    fn value_with(&self, inputs: &[View<'_, f64>], largest: &mut impl FnMut(usize, usize) -> f64) -> f64 {
         match self {
             Self::Number(number) => *number,
             Self::Cell { input, row, column } => inputs[*input][(*row, *column)],
-            Self::Sum(terms) => terms.iter().map(|term| term.value(inputs)).sum(),
-            Self::Product(factors) => factors.iter().map(|factor| factor.value(inputs)).product(),
-            Self::Difference(a, b) => a.value(inputs) - b.value(inputs),
-            Self::Quotient(a, b) => a.value(inputs) / b.value(inputs),
-            Self::Max(among) => among.iter().map(|one| one.value(inputs)).fold(f64::NEG_INFINITY, f64::max),
-            Self::RowMax { input, row } => {
-                inputs[*input].row(*row).iter().copied().fold(f64::NEG_INFINITY, f64::max)
+            Self::Sum(terms) => terms.iter().map(|term| term.value_with(inputs, largest)).sum(),
+            Self::Product(factors) => {
+                factors.iter().map(|factor| factor.value_with(inputs, largest)).product()
             }
-            Self::Apply(function, x) => function.of(x.value(inputs)),
+            Self::Difference(a, b) => a.value_with(inputs, largest) - b.value_with(inputs, largest),
+            Self::Quotient(a, b) => a.value_with(inputs, largest) / b.value_with(inputs, largest),
+            Self::Max(among) => {
+                among.iter().map(|one| one.value_with(inputs, largest)).fold(f64::NEG_INFINITY, f64::max)
+            }
+            Self::RowMax { input, row } => largest(*input, *row),
+            Self::Apply(function, x) => function.of(x.value_with(inputs, largest)),
         }
     }
 
-    /// Calls `add` with (input, row, column) of every cell it reads, in order and as often as it is read; of a row
-    /// whose largest number is meant, every cell, given how many columns each input has.
-    pub fn each_cell(&self, columns: &impl Fn(usize) -> usize, add: &mut impl FnMut(usize, usize, usize)) {
+    /// Calls `cell` with (input, row, column) of every cell it reads, in order and as often as it is read, and `line`
+    /// with (input, row) of every row whose largest number is meant.
+    pub fn each_cell(&self, cell: &mut impl FnMut(usize, usize, usize), line: &mut impl FnMut(usize, usize)) {
         match self {
             Self::Number(_) => {}
-            Self::Cell { input, row, column } => add(*input, *row, *column),
-            Self::RowMax { input, row } => (0..columns(*input)).for_each(|column| add(*input, *row, column)),
+            Self::Cell { input, row, column } => cell(*input, *row, *column),
+            Self::RowMax { input, row } => line(*input, *row),
             Self::Sum(all) | Self::Product(all) | Self::Max(all) => {
-                all.iter().for_each(|one| one.each_cell(columns, add));
+                all.iter().for_each(|one| one.each_cell(cell, line));
             }
             Self::Difference(a, b) | Self::Quotient(a, b) => {
-                a.each_cell(columns, add);
-                b.each_cell(columns, add);
+                a.each_cell(cell, line);
+                b.each_cell(cell, line);
             }
-            Self::Apply(_, x) => x.each_cell(columns, add),
+            Self::Apply(_, x) => x.each_cell(cell, line),
         }
     }
 
@@ -140,4 +156,8 @@ impl Expr {
             Self::Apply(function, x) => x.with_cells(rename).apply(function),
         }
     }
+}
+
+fn row_max(input: &View<'_, f64>, row: usize) -> f64 {
+    input.row(row).iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }

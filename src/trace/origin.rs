@@ -109,9 +109,19 @@ impl Trace<f64> {
         };
         let shapes = self.plan().shapes(step);
         let mut read: BTreeMap<usize, BTreeSet<(usize, usize)>> = BTreeMap::new();
-        expr.each_cell(&|input| shapes[input].1, &mut |input, row, column| {
-            read.entry(input).or_default().insert((row, column));
-        });
+        let mut lines = BTreeSet::new();
+        expr.each_cell(
+            &mut |input, row, column| {
+                read.entry(input).or_default().insert((row, column));
+            },
+            // A softmax means the same row in each of its terms.
+            &mut |input, row| {
+                lines.insert((input, row));
+            },
+        );
+        for (input, row) in lines {
+            read.entry(input).or_default().extend((0..shapes[input].1).map(|column| (row, column)));
+        }
         read.iter().flat_map(|(input, cells)| blocks(step.inputs[*input], cells)).collect()
     }
 

@@ -75,7 +75,7 @@ impl Term {
         if terms.len() <= MOST_TERMS {
             return Self::Sum(terms.iter().map(one).collect());
         }
-        let values: Vec<f64> = terms.iter().map(|term| term.value(inputs)).collect();
+        let values = Expr::values(terms, inputs);
         let last = terms.len() - 1;
         let mut by_size: Vec<usize> = (FIRST..last).collect();
         by_size.sort_by(|a, b| values[*b].abs().total_cmp(&values[*a].abs()));

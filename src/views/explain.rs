@@ -152,18 +152,26 @@ fn limb(page: &Page, branch: &Branch, before: &str, is_last: bool, out: &mut dyn
 /// What the cell is, in words: `scores of head 1, query c, key a`.
 fn place_of(scene: &Scene<'_>, step: &Step, cell: Cell) -> String {
     let (rows, columns) = spoken(step, scene.labels);
-    let part = |axis: Axis, names: &[String], at: usize| {
-        let name = names.get(at).map_or("", String::as_str);
-        match axis {
-            Axis::Queries | Axis::StackedQueries(_) => format!(", query {name}"),
-            Axis::Keys | Axis::KeysFrom(_) | Axis::StackedKeys(_) => format!(", key {name}"),
-            Axis::Features => format!(", number {name}"),
-            Axis::State => format!(", {name}"),
-            Axis::One => String::new(),
-        }
+    let part = |axis: Axis, names: &[String], at: usize| match called(
+        axis,
+        names.get(at).map_or("", String::as_str),
+    ) {
+        words if words.is_empty() => words,
+        words => format!(", {words}"),
     };
     let (row, column) = (part(step.axes.0, &rows, cell.row), part(step.axes.1, &columns, cell.column));
     format!("{}{row}{column}", names::title(step.id.name))
+}
+
+/// What a row or a column of that name is called: `query c`, `number 2`; nothing where there is one line only.
+pub fn called(axis: Axis, name: &str) -> String {
+    match axis {
+        Axis::Queries | Axis::StackedQueries(_) => format!("query {name}"),
+        Axis::Keys | Axis::KeysFrom(_) | Axis::StackedKeys(_) => format!("key {name}"),
+        Axis::Features => format!("number {name}"),
+        Axis::State => name.to_owned(),
+        Axis::One => String::new(),
+    }
 }
 
 /// What is given, and how to look further.

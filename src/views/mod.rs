@@ -11,6 +11,7 @@ pub mod explain;
 pub mod explain_json;
 pub mod grid;
 pub mod heat;
+pub mod html;
 pub mod json;
 pub mod latex;
 pub mod markdown;

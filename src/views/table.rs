@@ -67,21 +67,29 @@ pub fn heading(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
 pub fn notes(scene: &Scene<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if scene.page.layout == Layout::Columns && scene.page.detail != Detail::Bare {
-        let words = "Every matrix is turned here: a token is a column. Rows, columns and sizes in the lesson's own words are \
-                     those before turning.";
-        notes.push(words.to_owned());
+        notes.push(TURNED.to_owned());
     }
+    notes.extend(sequences(scene));
+    notes
+}
+
+/// What has to be said of a page with tokens in columns.
+pub const TURNED: &str = "Every matrix is turned here: a token is a column. Rows, columns and sizes in the lesson's own \
+                          words are those before turning.";
+
+/// Which sequences of a batch a page shows.
+pub fn sequences(scene: &Scene<'_>) -> Option<String> {
     let shown: BTreeSet<usize> = scene.steps.iter().filter_map(|id| id.sequence).collect();
-    if let (Some(count), Some(first)) = (scene.batch, shown.first()) {
-        notes.push(match shown.len() {
-            1 => format!(
+    let (count, first) = (scene.batch?, shown.first()?);
+    Some(match shown.len() {
+        1 => {
+            format!(
                 "Sequence {} of {count}; --sequence N shows another, --sequence all every one.",
                 first + 1
-            ),
-            _ => "Every sequence of the batch.".to_owned(),
-        });
-    }
-    notes
+            )
+        }
+        _ => "Every sequence of the batch.".to_owned(),
+    })
 }
 
 fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write) -> io::Result<()> {

@@ -1,0 +1,106 @@
+//! What the script shows and lights: every shown cell's derivation and the blocks it was made from, as JSON.
+//!
+//! `{"steps": [{"id", "title", "shape": [r, c], "given", "shown", "rows": [[row, words] or null …], "columns": […],
+//! "cells": [cell …]}]}`; the cells of the shown rows and columns, row by row, tokens in rows. A cell is `null` where
+//! the page has no room for it, or `[sources, largest, line, line, …]`; a source is `[step, from row, to row, from
+//! column, to column]` with steps by their place in the list, counted from 0, ends not included.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::extent::Extent;
+use crate::plan::{Axis, Step, StepId, names};
+use crate::trace::Cell;
+use crate::views::Scene;
+use crate::views::derivation::Derivation;
+use crate::views::explain::called;
+use crate::views::sheet::spoken;
+
+/// The data of a scene.
+pub(super) fn of(scene: &Scene<'_>, extent: &Extent) -> Value {
+    let plan = scene.trace.plan();
+    let shown: Vec<&Step> = scene.steps[..extent.steps].iter().filter_map(|id| plan.get(*id)).collect();
+    let mut list = List { places: HashMap::new(), ids: Vec::new() };
+    for step in &shown {
+        list.place(step.id);
+    }
+    let mut steps = Vec::with_capacity(shown.len());
+    let mut room = extent.derived;
+    for (at, step) in shown.iter().enumerate() {
+        // What a step does not need is left to those after it.
+        let share = room / (shown.len() - at);
+        let (value, taken) = of_step(scene, extent, step, &mut list, share);
+        room -= taken.min(room);
+        steps.push(value);
+    }
+    // Steps that cells were made from, but that are not shown themselves.
+    let others: Vec<&Step> = list.ids[steps.len()..].iter().filter_map(|id| plan.get(*id)).collect();
+    steps.extend(others.into_iter().map(|step| {
+        json!({"id": step.id.to_string(), "title": names::title(step.id.name), "shape": [step.shape.0, step.shape.1],
+            "given": step.inputs.is_empty(), "shown": false})
+    }));
+    json!({ "steps": steps })
+}
+
+/// Steps in the order in which the data has them.
+struct List {
+    places: HashMap<StepId, usize>,
+    ids: Vec<StepId>,
+}
+
+impl List {
+    fn place(&mut self, id: StepId) -> usize {
+        *self.places.entry(id).or_insert_with(|| {
+            self.ids.push(id);
+            self.ids.len() - 1
+        })
+    }
+}
+
+/// A step, and how many bytes its derivations take: at most about `room`.
+fn of_step(scene: &Scene<'_>, extent: &Extent, step: &Step, list: &mut List, room: usize) -> (Value, usize) {
+    let shown = extent.shown(step);
+    let (rows, columns) = spoken(step, scene.labels);
+    let words = |shown: &[Option<usize>], axis: Axis, names: &[String]| -> Vec<Value> {
+        let name = |at: usize| names.get(at).map_or("", String::as_str);
+        shown.iter().map(|at| at.map_or(Value::Null, |at| json!([at, called(axis, name(at))]))).collect()
+    };
+    let mut cells = Vec::new();
+    let mut taken = 0;
+    if !step.inputs.is_empty() {
+        for row in shown.rows.iter().flatten() {
+            for column in shown.columns.iter().flatten() {
+                let cell = Cell { step: step.id, row: *row, column: *column };
+                let derived = if taken < room { derived(scene, cell, list) } else { None };
+                taken += derived.as_ref().map_or(5, |value| value.to_string().len());
+                cells.push(derived.unwrap_or(Value::Null));
+            }
+        }
+    }
+    let value = json!({
+        "id": step.id.to_string(),
+        "title": names::title(step.id.name),
+        "shape": [step.shape.0, step.shape.1],
+        "given": step.inputs.is_empty(),
+        "shown": true,
+        "rows": words(&shown.rows, step.axes.0, &rows),
+        "columns": words(&shown.columns, step.axes.1, &columns),
+        "cells": cells,
+    });
+    (value, taken)
+}
+
+fn derived(scene: &Scene<'_>, cell: Cell, list: &mut List) -> Option<Value> {
+    let derivation = Derivation::of(scene.trace, cell, scene.page.digits)?;
+    let sources: Vec<Value> = scene
+        .trace
+        .sources(cell)
+        .into_iter()
+        .map(|s| json!([list.place(s.step), s.rows.start, s.rows.end, s.columns.start, s.columns.end]))
+        .collect();
+    let largest = derivation.largest.map_or(Value::Null, |(names, number)| json!([names, number]));
+    let mut value = vec![Value::Array(sources), largest];
+    value.extend(derivation.lines.into_iter().map(Value::String));
+    Some(Value::Array(value))
+}

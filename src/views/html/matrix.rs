@@ -1,0 +1,179 @@
+//! One step: its name, its formula, its table, and what is said of it.
+
+use std::fmt::Write;
+use std::io;
+
+use super::Sheet;
+use super::extent::Shown;
+use super::shade::is_shaded;
+use super::text::html;
+use crate::fault::visible;
+use crate::ops::View;
+use crate::plan::{Axis, Step, StepId, names};
+use crate::views::number::{digits_for, number};
+use crate::views::page::{Detail, Layout, shorten};
+use crate::views::sheet;
+use crate::views::table;
+
+/// Columns that a name takes beside a table.
+const ROOM: usize = 24;
+
+/// Adds a step to the page, under a heading of that level.
+///
+/// # Errors
+/// Those of its picture.
+pub(super) fn write(
+    sheet: &Sheet<'_>,
+    id: StepId,
+    place: usize,
+    level: u8,
+    page: &mut String,
+) -> io::Result<()> {
+    let scene = sheet.scene();
+    let (Some(step), Some(value)) = (scene.trace.plan().get(id), scene.trace.get(id)) else { return Ok(()) };
+    let shown = sheet.extent.shown(step);
+    let title = html(&names::title(id.name));
+    page.push_str(&format!(
+        "<article class=\"step\" id=\"{id}\" aria-labelledby=\"h.{id}\">\n<h{level} id=\"h.{id}\"><span class=\"place\">{place}</span> \
+         <code>{id}</code> <span class=\"title\">{title}</span></h{level}>\n",
+    ));
+    if sheet.tells() {
+        let formula = sheet.both(|scene| {
+            let formula = scene.trace.plan().formula(step, scene.page.layout);
+            let sizes = match formula.sizes.is_empty() {
+                true => String::new(),
+                false => format!(" <span class=\"sizes\">{}</span>", html(&formula.sizes)),
+            };
+            format!("{}{sizes}", html(&formula.equation))
+        });
+        page.push_str(&format!("<p class=\"formula\">{formula}</p>\n"));
+    }
+    table(sheet, step, value, &shown, page);
+    if is_shaded(id) {
+        let most = number(sheet.scale.most, scene.page.digits);
+        if !shown.is_whole() {
+            picture(sheet, step, value, page)?;
+        }
+        page.push_str(&sheet.scale.legend(&most));
+    }
+    if !shown.is_whole() {
+        page.push_str(&format!("<p class=\"note\">{}</p>\n", html(&shown.note(step))));
+    }
+    if sheet.tells() {
+        told(sheet, step, page);
+    }
+    page.push_str("</article>\n");
+    Ok(())
+}
+
+/// What happened, in the operation's words and in the lesson's.
+fn told(sheet: &Sheet<'_>, step: &Step, page: &mut String) {
+    let [rows, columns] = &sheet.facing;
+    let (rows, columns) = (table::words(rows, step), table::words(columns, step));
+    for (row, column) in rows.iter().zip(&columns) {
+        let (class, in_rows) = match row.strip_prefix("» ") {
+            Some(story) => ("story", story),
+            None => ("words", row.as_str()),
+        };
+        let in_columns = column.strip_prefix("» ").unwrap_or(column);
+        let said = match in_rows == in_columns {
+            true => html(in_rows),
+            false => format!(
+                "<span class=\"in-rows\">{}</span><span class=\"in-columns\">{}</span>",
+                html(in_rows),
+                html(in_columns)
+            ),
+        };
+        page.push_str(&format!("<p class=\"{class}\">{said}</p>\n"));
+    }
+    if sheet.scene().page.detail == Detail::Counted {
+        page.push_str(&format!("<p class=\"cost\">{}</p>\n", html(&table::cost(sheet.scene(), step))));
+    }
+}
+
+/// The numbers; the script finds rows and columns by their order.
+fn table(sheet: &Sheet<'_>, step: &Step, value: View<'_, f64>, shown: &Shown, page: &mut String) {
+    let scene = sheet.scene();
+    let digits = digits_for(value.iter(), scene.page.digits);
+    let shaded = is_shaded(step.id);
+    let (rows, columns) = sheet::names(step, scene.labels);
+    let name = |names: &[String], at: Option<usize>| {
+        let name = at.map_or("…", |at| names.get(at).map_or("", String::as_str));
+        html(&shorten(&visible(name), ROOM))
+    };
+    let cell = |row: Option<usize>, column: Option<usize>| {
+        let (Some(row), Some(column)) = (row, column) else { return "<td class=\"gap\">…</td>".to_owned() };
+        let value = value[(row, column)];
+        let class = match shaded {
+            true => format!(" class=\"{}\"", sheet.scale.class(value)),
+            false if value == f64::NEG_INFINITY => " class=\"hidden-key\"".to_owned(),
+            false => String::new(),
+        };
+        format!("<td{class}>{}</td>", html(&number(value, digits)))
+    };
+    let turned = sheet.layout == Layout::Columns;
+    let (down, across) = if turned { (&shown.columns, &shown.rows) } else { (&shown.rows, &shown.columns) };
+    let (down_names, across_names) = if turned { (&columns, &rows) } else { (&rows, &columns) };
+    let caption = sheet.both(|scene| {
+        let turned = scene.page.layout == Layout::Columns;
+        let (down, across) = if turned { (step.axes.1, step.axes.0) } else { step.axes };
+        let (in_rows, in_columns) = (lines(down), lines(across));
+        match (in_rows, in_columns) {
+            ("", "") => String::new(),
+            ("", one) | (one, "") => one.to_owned(),
+            (down, across) => format!("{down} ↓ {across} →"),
+        }
+    });
+    // Writing to a String does not fail.
+    let _ = write!(
+        page,
+        "<div class=\"scroll\"><table data-step=\"{}\"><caption><span class=\"unseen\">{}: </span>{caption}</caption>\n<thead><tr><td></td>",
+        step.id, step.id
+    );
+    for column in across {
+        let _ = write!(page, "<th scope=\"col\">{}</th>", name(across_names, *column));
+    }
+    page.push_str("</tr></thead>\n<tbody>\n");
+    for row in down {
+        let _ = write!(page, "<tr><th scope=\"row\">{}</th>", name(down_names, *row));
+        for column in across {
+            page.push_str(&if turned { cell(*column, *row) } else { cell(*row, *column) });
+        }
+        page.push_str("</tr>\n");
+    }
+    page.push_str("</tbody></table></div>\n");
+}
+
+/// What the lines of a table are.
+fn lines(axis: Axis) -> &'static str {
+    match axis {
+        Axis::Queries | Axis::StackedQueries(_) => "queries",
+        Axis::Keys | Axis::KeysFrom(_) | Axis::StackedKeys(_) => "keys",
+        Axis::Features => "numbers",
+        Axis::State => "running state",
+        Axis::One => "",
+    }
+}
+
+/// All of a large matrix, at a glance.
+fn picture(sheet: &Sheet<'_>, step: &Step, value: View<'_, f64>, page: &mut String) -> io::Result<()> {
+    let side = sheet.extent.picture;
+    let (rows, columns) = step.shape;
+    let block = rows.max(columns).div_ceil(side.max(1)).max(1);
+    let points = match block {
+        1 => "a point a weight".to_owned(),
+        _ => format!("each point the largest of {block} × {block} weights"),
+    };
+    let alt = |down: &str, across: &str| {
+        format!("Heat map of {}: {down} downwards, {across} to the right, {points}", step.id)
+    };
+    for (class, layout, alt) in [
+        ("in-rows", Layout::Rows, alt("queries", "keys")),
+        ("in-columns", Layout::Columns, alt("keys", "queries")),
+    ] {
+        let address = sheet.scale.picture(value, side, layout)?;
+        page.push_str(&format!("<img class=\"map {class}\" alt=\"{}\" src=\"{address}\">\n", html(&alt)));
+    }
+    page.push_str(&format!("<p class=\"note\">All {rows} × {columns} weights: {points}.</p>\n"));
+    Ok(())
+}

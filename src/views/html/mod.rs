@@ -1,0 +1,167 @@
+//! One page for a browser, in one file: every step's table, and for every number where it comes from.
+//!
+//! The page fetches nothing: its style and its script stand in it, and a policy forbids everything else. The script
+//! computes nothing: what it shows and lights stands in the page as data ([`data`]). Without it the tables are there.
+
+mod data;
+mod extent;
+mod matrix;
+mod sections;
+mod shade;
+mod text;
+
+use std::io::{self, Write};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use sha2::{Digest, Sha256};
+
+use self::extent::Extent;
+use self::shade::Scale;
+use self::text::{html, html_in_ascii, in_script, json_in_ascii};
+use super::page::{Detail, Layout, Page};
+use super::{Scene, table};
+
+/// Writes the page.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
+    // A browser that reads CRLF hashes LF, whatever a checkout has made of these files.
+    let script = include_str!("page.js").replace('\r', "");
+    let style = format!("{}{}", include_str!("page.css").replace('\r', ""), shade::css());
+    let extent = Extent::of(scene);
+    let data = in_script(&data::of(scene, &extent).to_string());
+    let sheet = Sheet::new(scene, extent);
+    let body = body(&sheet)?;
+    let ascii = scene.page.ascii;
+    let (data, body) = if ascii { (json_in_ascii(&data), html_in_ascii(&body)) } else { (data, body) };
+    let title = if ascii { html_in_ascii(&html(scene.title)) } else { html(scene.title) };
+    let layout = match scene.page.layout {
+        Layout::Rows => "rows",
+        Layout::Columns => "columns",
+    };
+    write!(
+        out,
+        "<!doctype html>\n<html lang=\"en\" data-layout=\"{layout}\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{}'; script-src '{}'; \
+         img-src data:; base-uri 'none'; form-action 'none'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"generator\" content=\"mha\">\n\
+         <title>{title}</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>{style}</style>\n</head>\n<body>\n{body}\
+         <script type=\"application/json\" id=\"data\">{data}</script>\n<script>{script}</script>\n</body>\n</html>\n",
+        hash(&style),
+        hash(&script),
+    )
+}
+
+/// What a policy allows a text in the page by.
+fn hash(text: &str) -> String {
+    format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(text)))
+}
+
+/// A scene facing both ways, and how much of it is shown.
+struct Sheet<'a> {
+    /// With tokens in rows, then with tokens in columns.
+    facing: [Scene<'a>; 2],
+    /// How the page faces at first.
+    layout: Layout,
+    extent: Extent,
+    scale: Scale,
+}
+
+impl<'a> Sheet<'a> {
+    fn new(scene: &Scene<'a>, extent: Extent) -> Self {
+        let facing = |layout| Scene { page: Page { layout, ..scene.page }, ..*scene };
+        Self {
+            facing: [facing(Layout::Rows), facing(Layout::Columns)],
+            layout: scene.page.layout,
+            extent,
+            scale: Scale::of(scene),
+        }
+    }
+
+    /// As it faces at first.
+    fn scene(&self) -> &Scene<'a> {
+        match self.layout {
+            Layout::Rows => &self.facing[0],
+            Layout::Columns => &self.facing[1],
+        }
+    }
+
+    fn tells(&self) -> bool {
+        self.scene().page.detail != Detail::Bare
+    }
+
+    /// What is said with tokens in rows and what with tokens in columns, of which the page shows one; each is HTML.
+    fn both(&self, said: impl Fn(&Scene<'a>) -> String) -> String {
+        let [rows, columns] = [said(&self.facing[0]), said(&self.facing[1])];
+        if rows == columns {
+            return rows;
+        }
+        format!("<span class=\"in-rows\">{rows}</span><span class=\"in-columns\">{columns}</span>")
+    }
+}
+
+fn body(sheet: &Sheet<'_>) -> io::Result<String> {
+    let scene = sheet.scene();
+    let sections = sections::of(scene, sheet.extent.steps);
+    let mut page = String::new();
+    page.push_str("<a class=\"skip\" href=\"#steps\">Skip to the steps</a>\n<header>\n");
+    page.push_str(&format!("<h1>{}</h1>\n", html(scene.title)));
+    if sheet.tells() {
+        for (class, said) in [("summary", scene.summary), ("source", scene.source)] {
+            let before = if class == "source" { "Source: " } else { "" };
+            if !said.is_empty() {
+                page.push_str(&format!("<p class=\"{class}\">{before}{}</p>\n", html(said)));
+            }
+        }
+        page.push_str(&format!("<p class=\"in-columns\">{}</p>\n", html(table::TURNED)));
+        if let Some(said) = table::sequences(scene) {
+            page.push_str(&format!("<p>{}</p>\n", html(&said)));
+        }
+    }
+    if sheet.extent.steps < scene.steps.len() {
+        page.push_str(&format!(
+            "<p class=\"note\">Only the first {} of {} steps stand here, so that a browser can show the page: --steps, \
+             --heads and --sequence choose others.</p>\n",
+            sheet.extent.steps,
+            scene.steps.len()
+        ));
+    }
+    page.push_str(CONTROLS);
+    page.push_str("</header>\n");
+    page.push_str(&sections::contents(&sections));
+    page.push_str("<main id=\"steps\" tabindex=\"-1\">\n");
+    for section in &sections {
+        sections::write(sheet, section, &mut page)?;
+    }
+    page.push_str("</main>\n");
+    page.push_str(PANEL);
+    Ok(page)
+}
+
+/// Shown once the script runs.
+const CONTROLS: &str = "\
+<form id=\"controls\" hidden autocomplete=\"off\">
+<fieldset><legend>A token is a</legend>\
+<label><input type=\"radio\" name=\"layout\" value=\"rows\">row</label>\
+<label><input type=\"radio\" name=\"layout\" value=\"columns\">column</label></fieldset>
+<fieldset><legend>Colours</legend>\
+<label><input type=\"radio\" name=\"theme\" value=\"auto\" checked>as the system</label>\
+<label><input type=\"radio\" name=\"theme\" value=\"light\">light</label>\
+<label><input type=\"radio\" name=\"theme\" value=\"dark\">dark</label></fieldset>
+</form>
+<noscript><p class=\"note\">This page can show where each number comes from once JavaScript is on. Without it, \
+<code>mha trace --explain 'head.1.scores[1,1]'</code> does.</p></noscript>
+";
+
+/// Where the derivation of a number is shown.
+const PANEL: &str = "\
+<aside id=\"panel\" aria-label=\"Where a number comes from\" hidden>
+<div id=\"derivation\" aria-live=\"polite\" aria-atomic=\"true\"><p class=\"hint\">Point at a number, or tap it, to see where it \
+comes from.</p>
+<p class=\"hint keys\">With the keyboard: <kbd>Tab</kbd> to a table, arrow keys from number to number, <kbd>Enter</kbd> holds one, \
+<kbd>Enter</kbd> again goes on to its sources, <kbd>Esc</kbd> lets go.</p></div>
+</aside>
+";
