@@ -11,6 +11,8 @@
 //! - [`cli`]: what was typed; one short file a verb
 //! - [`views`]: a trace in, one format out
 //! - [`lesson`]: a lesson file in, a [`lesson::Problem`] out
+//! - [`exact`]: a trace once more, in fractions, roots and powers of e where its numbers allow it; stands on `ops`
+//!   and `trace`
 //! - [`trace`]: running a plan and keeping what was asked for
 //! - [`plan`]: steps, the attention builder, rewrites (variants)
 //! - [`ops`]: one operation a file: compute, formula, explanation, cost
@@ -21,6 +23,7 @@
 
 pub mod arrays;
 pub mod cli;
+pub mod exact;
 pub mod fault;
 pub mod lesson;
 pub mod ops;

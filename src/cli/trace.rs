@@ -11,6 +11,7 @@ use super::lesson::{Claims, Files};
 use super::output::{self, Content};
 use super::select::Selection;
 use super::{Common, Ending, explain, lesson};
+use crate::exact::Exact;
 use crate::fault::{Fault, Faults, Outcome};
 use crate::lesson::{Piece, Problem, Saying, pieces};
 use crate::ops::{Arithmetic, Layout};
@@ -28,6 +29,7 @@ Examples:
   mha trace masks --heads 1                   another lesson, its first head
   mha trace my-lesson.yaml --format json      numbers in full, for a program
   mha trace --explain 'head.1.weights[3,1]'    where that number comes from, term by term
+  mha trace --exact                           1/√2 and 1/3 in place of 0.7071 and 0.3333
   mha trace --layout columns                  tokens in columns: W · x, Kᵀ · Q
   mha trace --format npz --output trace.npz   for NumPy")]
 pub(super) struct TraceArgs {
@@ -56,6 +58,9 @@ pub(super) struct TraceArgs {
     /// Tokens in rows, or in columns
     #[arg(long, value_name = "WAY", default_value = "rows")]
     layout: Way,
+    /// Write 1/√2 and 1/3 in place of decimals, where the numbers allow it
+    #[arg(long)]
+    exact: bool,
     /// Which sequence of a batch, counted from 1, or `all` [default: 1; all for npz]
     #[arg(long, value_name = "B", allow_negative_numbers = true)]
     sequence: Option<Which>,
@@ -124,8 +129,9 @@ pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
     let (call, source) = (problem.call(), lesson::source(&args.lesson));
     let plan = Arc::new(attention::plan(&call).map_err(|fault| Faults::from(fault.in_source(&source)))?);
     let steps = choose(args, &problem, &plan)?;
+    refuse_exact_where_it_cannot_be(args)?;
     let cells = explained(args, &plan, steps.first().and_then(|id| id.sequence))?;
-    let keep = if args.explain.is_empty() { keep(&plan, &steps, &problem) } else { Keep::All };
+    let keep = if args.explain.is_empty() { keep(args, &plan, &steps, &problem) } else { Keep::All };
     let trace = run_plan(plan, &call.inputs, &keep, Arithmetic::Ordered)
         .map_err(|faults| faults.in_source(&source))?;
     write(args, &problem, &trace, &steps, &cells)?;
@@ -181,7 +187,7 @@ fn choose(args: &TraceArgs, problem: &Problem, plan: &Plan) -> Outcome<Vec<StepI
 }
 
 /// What has to be kept: the chosen steps, what they were made from (to say what happened), and what the story quotes.
-fn keep(plan: &Plan, steps: &[StepId], problem: &Problem) -> Keep {
+fn keep(args: &TraceArgs, plan: &Plan, steps: &[StepId], problem: &Problem) -> Keep {
     let mut ids: HashSet<StepId> = steps.iter().copied().collect();
     for step in steps.iter().filter_map(|id| plan.get(*id)) {
         ids.extend(&step.inputs);
@@ -192,6 +198,14 @@ fn keep(plan: &Plan, steps: &[StepId], problem: &Problem) -> Keep {
             if let Piece::Cell(id, ..) = piece {
                 ids.insert(id);
                 ids.extend(sequences.iter().map(|sequence| id.in_sequence(*sequence)));
+            }
+        }
+    }
+    if args.exact {
+        // Exact numbers are made from what the inputs were made from, all the way up.
+        for step in plan.steps().iter().rev() {
+            if ids.contains(&step.id) {
+                ids.extend(&step.inputs);
             }
         }
     }
@@ -220,6 +234,22 @@ fn explained(args: &TraceArgs, plan: &Plan, sequence: Option<usize>) -> Outcome<
     Ok(cells)
 }
 
+/// Exact forms are text: what holds numbers only has no place for them.
+fn refuse_exact_where_it_cannot_be(args: &TraceArgs) -> Outcome<()> {
+    let (what, why) = match args.format {
+        _ if !args.exact => return Ok(()),
+        TraceFormat::Table if args.summary => {
+            ("a summary", "its smallest, mean and largest of a step are rounded by nature")
+        }
+        TraceFormat::Csv => ("csv", "its last column holds numbers, which programs read as such"),
+        TraceFormat::Npz => ("npz", "it holds arrays of numbers, and 1/√2 is not one that fits"),
+        TraceFormat::Table | TraceFormat::Json => return Ok(()),
+    };
+    let what = format!("{what} cannot show exact forms");
+    let remedy = "leave --exact away, or use --format json, which has both";
+    Err(Fault::new(what, why, remedy).in_source("--exact").into())
+}
+
 fn write(
     args: &TraceArgs,
     problem: &Problem,
@@ -227,6 +257,7 @@ fn write(
     steps: &[StepId],
     cells: &[Cell],
 ) -> Outcome<()> {
+    let exact = args.exact.then(|| Exact::of(trace));
     let scene = Scene {
         title: &problem.title,
         summary: &problem.summary,
@@ -235,6 +266,7 @@ fn write(
         labels: &problem.labels,
         story: &problem.story,
         trace,
+        exact: exact.as_ref(),
         steps,
         batch: problem.batch,
         page: args.common.page(args.layout.into()),

@@ -105,7 +105,10 @@ impl Operation for Softmax {
         let scores = inputs[0];
         let columns = scores.ncols();
         if self.sink.is_none() && scores.row(row).iter().all(|s| *s == f64::NEG_INFINITY) {
-            return Expr::Number(self.empty(columns));
+            return match self.empty_rows {
+                FullyMaskedRows::Uniform => Expr::Number(1.0).over(Expr::Number(columns as f64)),
+                _ => Expr::Number(self.empty(columns)),
+            };
         }
         let cells = || (0..columns).map(|c| Expr::cell(0, row, c));
         let sink = || self.sink.map(Expr::Number);

@@ -38,7 +38,7 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
     {
         write!(out, "{}\n  ", if first { "" } else { "," })?;
         first = false;
-        let sheet = Sheet::new(step, value, scene.labels, scene.page.layout);
+        let sheet = Sheet::new(step, value, scene.labels, scene.page.layout).with_exact(scene.exact, step.id);
         write_step(scene.trace.plan(), step, &sheet, scene.page.layout, out)?;
     }
     writeln!(out, "\n]}}")
@@ -75,7 +75,22 @@ pub fn write_step(
         json!(sheet.columns),
     )?;
     write_numbers(rows, columns, |r, c| sheet.at(r, c), out)?;
+    write_exact(sheet, out)?;
     write!(out, "}}")
+}
+
+/// The exact forms as text, or `null` and why there are none; nothing where they were not asked for.
+fn write_exact(sheet: &Sheet<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if !sheet.wants_exact() {
+        return Ok(());
+    }
+    if let Some(why) = sheet.why_not_exact() {
+        return write!(out, ", \"exact\": null, \"not_exact\": {}", json!(why));
+    }
+    let (rows, columns) = sheet.shape();
+    let text = |r, c| sheet.form(r, c).map_or(Value::Null, |form| json!(form.to_string()));
+    let lines: Vec<Vec<Value>> = (0..rows).map(|r| (0..columns).map(|c| text(r, c)).collect()).collect();
+    write!(out, ", \"exact\": {}", json!(lines))
 }
 
 /// A matrix as nested lists.

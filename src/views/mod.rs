@@ -1,5 +1,6 @@
 //! A trace in, one format out. A view computes nothing about attention.
 
+pub mod cell;
 pub mod compare;
 pub mod compare_json;
 pub mod csv;
@@ -28,6 +29,7 @@ pub mod story;
 pub mod summary;
 pub mod table;
 
+use crate::exact::Exact;
 use crate::lesson::{Labels, Saying};
 use crate::plan::{Attention, StepId};
 use crate::trace::Trace;
@@ -49,6 +51,8 @@ pub struct Scene<'a> {
     pub story: &'a [Saying],
     /// The numbers.
     pub trace: &'a Trace<f64>,
+    /// The same in exact numbers, where they were asked for; [`Scene::cell`] chooses.
+    pub exact: Option<&'a Exact>,
     /// The steps to show, in order.
     pub steps: &'a [StepId],
     /// How many sequences the batch has.

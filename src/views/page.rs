@@ -117,12 +117,21 @@ pub fn shorten(label: &str, room: usize) -> String {
 /// The text with every mathematical sign spelled in ASCII; other letters stay `?`-free by falling back to `\u{…}`.
 pub fn ascii(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
-    for c in text.replace("√d_k", "sqrt(d_k)").chars() {
+    let mut letters = text.chars().peekable();
+    while let Some(c) = letters.next() {
         match c {
             c if c.is_ascii() => plain.push(c), // escape codes of colour among them
             '×' => plain.push('x'),
             '·' => plain.push('*'),
-            '√' => plain.push_str("sqrt "),
+            '√' if letters.peek() == Some(&'(') => plain.push_str("sqrt"),
+            '√' => {
+                // √d_k and √12: what the root is taken of ends with the word.
+                plain.push_str("sqrt(");
+                while let Some(c) = letters.next_if(|c| c.is_ascii_alphanumeric() || *c == '_') {
+                    plain.push(c);
+                }
+                plain.push(')');
+            }
             'ᵀ' => plain.push_str("^T"),
             '→' => plain.push_str("->"),
             '←' => plain.push_str("<-"),
@@ -181,6 +190,7 @@ mod tests {
     #[test]
     fn a_formula_can_be_spelled_in_ascii() {
         assert_eq!(ascii("S₁ = Q₁K₁ᵀ / √d_k · 3×2 → 3×3"), "S1 = Q1K1^T / sqrt(d_k) * 3x2 -> 3x3");
+        assert_eq!(ascii("e^(5/(2√2)) · √(mean)"), "e^(5/(2sqrt(2))) * sqrt(mean)");
     }
 
     #[test]

@@ -1,15 +1,18 @@
 //! One matrix with the names of its rows and columns, facing the way the page's layout wants it.
 
+use super::number::number;
 use super::page::{Layout, shorten};
+use crate::exact::{Exact, Form};
 use crate::fault::visible;
 use crate::lesson::Labels;
 use crate::ops::View;
-use crate::plan::{Axis, Step};
+use crate::plan::{Axis, Step, StepId};
 
 /// A matrix to be shown: rows and columns are those of the page.
 pub struct Sheet<'a> {
     value: View<'a, f64>,
     layout: Layout,
+    exact: Option<(&'a Exact, StepId)>,
     /// Names of the rows.
     pub rows: Vec<String>,
     /// Names of the columns.
@@ -21,9 +24,39 @@ impl<'a> Sheet<'a> {
     pub fn new(step: &Step, value: View<'a, f64>, labels: &Labels, layout: Layout) -> Self {
         let (rows, columns) = names(step, labels);
         match layout {
-            Layout::Rows => Self { value, layout, rows, columns },
-            Layout::Columns => Self { value, layout, rows: columns, columns: rows },
+            Layout::Rows => Self { value, layout, exact: None, rows, columns },
+            Layout::Columns => Self { value, layout, exact: None, rows: columns, columns: rows },
         }
+    }
+
+    /// The same sheet with what is known exactly about the step, where that was asked for.
+    #[must_use]
+    pub fn with_exact(self, exact: Option<&'a Exact>, id: StepId) -> Self {
+        Self { exact: exact.map(|exact| (exact, id)), ..self }
+    }
+
+    /// The text of the cell at a row and a column of the page: exact where it can be, else with `digits` decimals.
+    pub fn text(&self, row: usize, column: usize, digits: usize) -> String {
+        self.form(row, column).map_or_else(|| number(self.at(row, column), digits), Form::to_string)
+    }
+
+    /// How the exact number at a row and a column of the page is written; nothing where there is none.
+    pub fn form(&self, row: usize, column: usize) -> Option<&'a Form> {
+        let (exact, id) = self.exact?;
+        match self.layout {
+            Layout::Rows => exact.form(id, row, column),
+            Layout::Columns => exact.form(id, column, row),
+        }
+    }
+
+    /// Why the sheet shows decimals: nothing where exact numbers were not asked for, or are there.
+    pub fn why_not_exact(&self) -> Option<&'a str> {
+        self.exact.and_then(|(exact, id)| exact.why_not(id))
+    }
+
+    /// Whether exact numbers were asked for.
+    pub fn wants_exact(&self) -> bool {
+        self.exact.is_some()
     }
 
     /// The number at a row and a column of the page; −0 is 0.

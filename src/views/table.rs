@@ -98,9 +98,12 @@ fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write
         write!(out, "{}", page.paragraph(&line, INDENT))?;
     }
     let Some(value) = scene.trace.get(step.id) else { return Ok(()) };
-    let sheet = Sheet::new(step, value, scene.labels, page.layout);
+    let sheet = Sheet::new(step, value, scene.labels, page.layout).with_exact(scene.exact, step.id);
     write!(out, "{}", grid(&sheet, step, page).render(page))?;
     if page.detail != Detail::Bare {
+        if let Some(why) = sheet.why_not_exact() {
+            write!(out, "{}", page.paragraph(&format!("Decimals: {why}."), INDENT))?;
+        }
         for words in words(scene, step) {
             write!(out, "{}", page.paragraph(&words, INDENT))?;
         }
@@ -143,7 +146,7 @@ pub fn grid(sheet: &Sheet<'_>, step: &Step, page: &Page) -> Grid {
     let marked = is_weights && rows * columns <= 4096;
     let cell = |r: usize, c: usize| {
         let value = sheet.at(r, c);
-        let text = number(value, digits);
+        let text = sheet.text(r, c, digits);
         match value {
             v if v == f64::NEG_INFINITY || (is_weights && v == 0.0) => text.dimmed().to_string(),
             v if marked && v == most_of(r, c) && v > 0.0 => text.bold().to_string(),
@@ -194,7 +197,9 @@ pub fn words(scene: &Scene<'_>, step: &Step) -> Vec<String> {
             let id = if scene.trace.plan().get(id).is_some() { id } else { id.in_sequence(step.id.sequence) };
             let value = scene.trace.get(id)?;
             let digits = digits_for(value.iter(), page.digits);
-            value.get((row, column)).map(|value| shown(*value, digits))
+            value
+                .get((row, column))
+                .map(|value| scene.short(id, row, column).unwrap_or(shown(*value, digits)))
         };
         lines.push(format!("» {}", visible(&story::filled(&saying.say, cell))));
     }

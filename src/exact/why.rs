@@ -1,0 +1,74 @@
+//! Why a number has no exact form here, as words that follow a step's name.
+
+use std::fmt;
+
+use super::{evaluate, powers, rational, surd};
+
+/// Why a number has no exact form here.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Why {
+    /// A given number with more digits than a person types.
+    ManyDigits(f64),
+    /// A given number too large or too near to 0 to be written out.
+    Extreme(f64),
+    /// A given number that is none, or +∞.
+    NotANumber,
+    /// A numerator, a denominator or a radicand that has grown too long.
+    Grown,
+    /// A sum of too many different roots.
+    ManyRoots,
+    /// A sum of too many different powers of e.
+    ManyPowers,
+    /// More arithmetic than exact forms are worth.
+    MuchWork,
+    /// A rotation by so many radians.
+    Turn(&'static str, f64),
+    /// e to a power that holds powers of e itself.
+    PowerOfPower,
+    /// The root of something other than a fraction from 0.
+    RootOfMore,
+    /// A division by 0.
+    ByZero,
+    /// −∞ where only a number will do.
+    Infinite,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ManyDigits(x) => {
+                write!(f, "holds {x}, which has more than {} digits", rational::MOST_TYPED_DIGITS)
+            }
+            Self::Extreme(x) if x.abs() > 1.0 => {
+                write!(f, "holds {x:e}, which is too large to be written out")
+            }
+            Self::Extreme(x) => write!(f, "holds {x:e}, which is too near to 0 to be written out"),
+            Self::NotANumber => f.write_str("holds what is not a number"),
+            Self::Grown => {
+                write!(f, "would need fractions or roots of more than {} digits", rational::MOST_DIGITS)
+            }
+            Self::ManyRoots => write!(f, "would need sums of more than {} roots", surd::MOST_ROOTS),
+            Self::ManyPowers => write!(f, "would need sums of more than {} powers of e", powers::MOST_POWERS),
+            Self::MuchWork => write!(
+                f,
+                "is too large for exact forms: by here they have taken {} sums and products",
+                evaluate::MOST_WORK
+            ),
+            Self::Turn(function, angle) => {
+                let angle = rounded(*angle);
+                let unit = if angle == "1" { "radian" } else { "radians" };
+                write!(f, "turns by {angle} {unit}, and {function} {angle} has no exact form")
+            }
+            Self::PowerOfPower => f.write_str("would need e to a power that itself holds powers of e"),
+            Self::RootOfMore => f.write_str("would need the root of what is not a fraction"),
+            Self::ByZero => f.write_str("would divide by 0"),
+            Self::Infinite => f.write_str("would reckon with −∞ as with a number"),
+        }
+    }
+}
+
+/// An angle in at most six decimals, and without needless ones.
+fn rounded(angle: f64) -> String {
+    let text = format!("{angle:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
