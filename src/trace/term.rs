@@ -95,15 +95,20 @@ impl Term {
         Self::Sum(shown)
     }
 
-    /// What it comes to when every number in it is first passed through `as_written`.
-    pub fn value(&self, as_written: &impl Fn(f64) -> f64) -> f64 {
-        let one = |term: &Self| term.value(as_written);
+    /// What it comes to.
+    pub fn value(&self) -> f64 {
+        self.value_with(&|_, number| number)
+    }
+
+    /// What it comes to when every number in it is first passed through `written`, with the part that it stands in.
+    pub fn value_with(&self, written: &impl Fn(&Self, f64) -> f64) -> f64 {
+        let one = |term: &Self| term.value_with(written);
         match self {
             Self::Cell(_, number)
             | Self::Constant(number)
             | Self::Computed(number)
-            | Self::Rest(_, number) => as_written(*number),
-            Self::Row(_, _, numbers) => as_written(largest(numbers.iter().copied())),
+            | Self::Rest(_, number) => written(self, *number),
+            Self::Row(_, _, numbers) => written(self, largest(numbers.iter().copied())),
             Self::Sum(terms) => terms.iter().map(one).sum(),
             Self::Product(factors) => factors.iter().map(one).product(),
             Self::Difference(a, b) => one(a) - one(b),
@@ -119,7 +124,7 @@ impl Term {
         let all = |terms: &[Self]| terms.iter().map(Self::inner_reduced).collect();
         let boxed = |term: &Self| Box::new(term.inner_reduced());
         if self.parts().iter().all(|part| part.is_settled()) {
-            return if self.parts().is_empty() { self.clone() } else { Self::Computed(self.value(&|v| v)) };
+            return if self.parts().is_empty() { self.clone() } else { Self::Computed(self.value()) };
         }
         match self {
             Self::Sum(terms) => Self::Sum(all(terms)),

@@ -42,20 +42,28 @@ impl Derivation {
         while let Some(next) = stages.last().map(Term::reduced).filter(|next| stages.last() != Some(next)) {
             stages.push(next);
         }
-        let printed = as_written(value, digits);
-        let is_true =
-            |d: &usize| stages.iter().all(|s| agrees(s.value(&|v| as_written(v, *d)), printed, digits));
+        let printed = figure(value, digits);
+        let is_true = |d: &usize| {
+            let in_numbers = |_: &Term, number: f64| as_written(number, *d);
+            // Beside names only the operation's own numbers are written, and so rounded.
+            let in_names = |part: &Term, number: f64| match part {
+                Term::Constant(_) => as_written(number, *d),
+                _ => number,
+            };
+            agrees(term.value_with(&in_names), &printed, digits)
+                && stages.iter().all(|stage| agrees(stage.value_with(&in_numbers), &printed, digits))
+        };
         let enough = (digits..=IN_FULL).find(is_true).unwrap_or(IN_FULL);
         let names = Writer { scope, digits: enough, in_names: true };
         let numbers = Writer { in_names: false, ..names };
         let mut lines = vec![names.write(term, Place::Free)];
         lines.extend(stages.iter().map(|stage| numbers.write(stage, Place::Free)));
         lines.pop();
-        lines.push(figure(value, digits));
+        lines.push(printed);
         lines.dedup();
         let largest = most.map(|most| match most {
-            Term::Max(among) => (names.list_of_max(among), figure(most.value(&|v| v), enough)),
-            other => (names.write(other, Place::Free), figure(other.value(&|v| v), enough)),
+            Term::Max(among) => (names.list_of_max(among), figure(most.value(), enough)),
+            other => (names.write(other, Place::Free), figure(other.value(), enough)),
         });
         Self { largest, lines }
     }
@@ -73,22 +81,20 @@ impl Derivation {
     }
 }
 
-/// Whether what a line comes to rounds to what is printed: half a unit of the last digit, and a last bit of room.
-fn agrees(line: f64, printed: f64, digits: usize) -> bool {
-    if !line.is_finite() || !printed.is_finite() {
-        return line == printed || (line.is_nan() && printed.is_nan());
-    }
-    let scale = match printed.abs() {
-        size if needs_exponent(size, digits) => 10f64.powf(size.log10().floor()),
-        _ => 1.0,
+/// Whether what a line comes to rounds to what is printed: within half a unit of its last digit, which is the page's
+/// last digit where a number is written in full.
+fn agrees(line: f64, printed: &str, digits: usize) -> bool {
+    let (number, exponent) = printed.split_once('e').unwrap_or((printed, "0"));
+    let (Ok(is), Ok(exponent)) = (printed.parse::<f64>(), exponent.parse::<i32>()) else {
+        return figure(line, digits) == printed;
     };
-    let unit = scale * 10f64.powi(-(digits as i32));
-    (line - printed).abs() <= 0.5 * unit + 1e-12 * printed.abs().max(scale)
+    let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len()).max(digits);
+    (line - is).abs() <= 0.5 * 10f64.powi(exponent - decimals as i32)
 }
 
-/// Whether a number is too small or too large to be read without an exponent.
+/// Whether a number is too large to be read without an exponent, or would be rounded to nothing.
 fn needs_exponent(size: f64, digits: usize) -> bool {
-    size >= 1e9 || (size > 0.0 && size < 10f64.powi(-(digits as i32)))
+    size >= 1e9 || (size > 0.0 && size < 0.5 * 10f64.powi(-(digits as i32)))
 }
 
 /// A number in a derivation: in full where that is short, else rounded to `digits` after the point.
@@ -130,7 +136,7 @@ fn with_max_computed(term: &Term) -> Term {
     let boxed = |term: &Term| Box::new(with_max_computed(term));
     let all = |terms: &[Term]| terms.iter().map(with_max_computed).collect();
     match term {
-        Term::Max(_) => Term::Computed(term.value(&|v| v)),
+        Term::Max(_) => Term::Computed(term.value()),
         Term::Sum(terms) => Term::Sum(all(terms)),
         Term::Product(factors) => Term::Product(all(factors)),
         Term::Difference(a, b) => Term::Difference(boxed(a), boxed(b)),

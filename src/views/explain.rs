@@ -103,7 +103,14 @@ fn root(scene: &Scene<'_>, branch: &Branch, is_new_step: bool, out: &mut dyn Wri
     for line in &derivation.lines {
         hang(page, &format!("= {line}"), INDENT, "", out)?;
     }
-    Ok(())
+    match (
+        scene.exact.and_then(|exact| exact.form(cell.step, cell.row, cell.column)),
+        scene.not_exact(cell.step),
+    ) {
+        (Some(form), _) => hang(page, &format!("exactly {form}"), INDENT, "", out),
+        (None, Some(why)) => hang(page, &format!("no exact form: {why}"), INDENT, "", out),
+        (None, None) => Ok(()),
+    }
 }
 
 /// One number behind another, and what is behind it, each line after `before`.
@@ -176,7 +183,8 @@ fn closing(scene: &Scene<'_>, origins: &[Branch]) -> String {
     let mut waiting: Vec<&Branch> = origins.iter().collect();
     while let Some(branch) = waiting.pop() {
         waiting.extend(&branch.behind);
-        if branch.end == End::Cut && cut.is_none_or(|cell| branch.cell < cell) {
+        let is_asked_for = origins.iter().any(|origin| origin.cell == branch.cell);
+        if branch.end == End::Cut && !is_asked_for && cut.is_none_or(|cell| branch.cell < cell) {
             cut = Some(branch.cell);
         }
         if let Some(term) = &branch.term {

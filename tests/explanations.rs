@@ -1,0 +1,253 @@
+//! What `--explain` prints is true: read and computed by an evaluator that knows only the grammar, every line gives
+//! the cell.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so at once")]
+
+#[path = "common/drawn.rs"]
+mod drawn;
+#[path = "common/evaluator.rs"]
+mod evaluator;
+#[path = "common/run.rs"]
+#[expect(dead_code, reason = "no shell is needed here")]
+mod run;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use drawn::drawn;
+use evaluator::{Names, value};
+use mha::ops::Arithmetic;
+use mha::plan::StepId;
+use mha::plan::rewrites::Variant;
+use mha::trace::{Cell, Keep, Trace, run_plan};
+use mha::views::derivation::Derivation;
+use proptest::prelude::*;
+use serde_json::Value;
+
+/// The step that a name stands for inside the head of `scope`.
+fn meant(trace: &Trace<f64>, name: &str, scope: StepId) -> StepId {
+    let inside = scope.head().and_then(|head| format!("head.{}.{name}", head.0 + 1).parse::<StepId>().ok());
+    let inputs = &trace.plan().get(scope).unwrap().inputs;
+    let is_an_input = |id: &StepId| inputs.contains(id);
+    inside.filter(is_an_input).unwrap_or_else(|| name.parse().unwrap())
+}
+
+/// What the braces of a line hold: `{12 terms: 0.5}`.
+fn rests(line: &str) -> Vec<f64> {
+    let after = line.split(" terms: ").skip(1);
+    after.map(|text| text.split('}').next().unwrap().parse().unwrap()).collect()
+}
+
+/// Every line of a derivation, computed: names give the cell to the last bits, numbers what is printed, as rounded.
+fn check(trace: &Trace<f64>, cell: Cell, derivation: &Derivation, digits: usize) {
+    let is = trace.cell(cell).unwrap();
+    let cell_of = |name: &str, row: usize, column: usize| {
+        trace.get(meant(trace, name, cell.step)).unwrap()[(row - 1, column - 1)]
+    };
+    let row_of = |name: &str, row: usize| {
+        trace.get(meant(trace, name, cell.step)).unwrap().row(row - 1).iter().copied().collect()
+    };
+    let in_full = Derivation::of(trace, cell, 17).unwrap();
+    let rests = rests(in_full.lines.get(1).map_or("", String::as_str));
+    let named = |m| Names { cell: &cell_of, row: &row_of, m, rests: &rests };
+    let largest = derivation.largest.as_ref().map(|(names, number)| {
+        let m = value(names, &named(None));
+        assert!(near(m, number, digits), "{cell}: m = {names} = {number}, not {m}");
+        m
+    });
+    let (names, rest) = derivation.lines.split_first().unwrap();
+    let from_names = value(names, &named(largest));
+    let last = derivation.lines.last().unwrap();
+    assert!(near(from_names, last, digits), "{cell} is {is}; {names} is {from_names}");
+    assert!(near(is, last, digits), "{cell} is {is}, printed as {last}");
+    for line in rest {
+        let computed = value(line, &named(largest));
+        assert!(near(computed, last, digits), "{cell}: {line} is {computed}, not {last}");
+    }
+}
+
+/// Whether a number rounds to the printed one: half a unit of its last digit (of the page's, where it is written in
+/// full), and a last bit of room.
+fn near(number: f64, printed: &str, digits: usize) -> bool {
+    let nothing = Names { cell: &|_, _, _| f64::NAN, row: &|_, _| Vec::new(), m: None, rests: &[] };
+    let is = value(printed, &nothing);
+    if !number.is_finite() || !is.is_finite() {
+        return number == is || (number.is_nan() && is.is_nan());
+    }
+    let (digits_printed, exponent) = printed.split_once('e').unwrap_or((printed, "0"));
+    let decimals = digits_printed.split_once('.').map_or(0, |(_, decimals)| decimals.len()).max(digits);
+    let unit = 10f64.powi(exponent.parse::<i32>().unwrap() - decimals as i32);
+    (number - is).abs() <= 0.5 * unit + 2e-12 * is.abs().max(unit).max(number.abs())
+}
+
+fn check_every_cell(trace: &Trace<f64>, digits: usize) -> usize {
+    let mut checked = 0;
+    for (step, matrix) in trace.steps().filter(|(step, _)| !step.inputs.is_empty()) {
+        for row in 0..matrix.nrows() {
+            for column in 0..matrix.ncols() {
+                let cell = Cell { step: step.id, row, column };
+                check(trace, cell, &Derivation::of(trace, cell, digits).unwrap(), digits);
+                checked += 1;
+            }
+        }
+    }
+    checked
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_line_of_every_cell_comes_to_the_cell(drawn in drawn(), digits in 1usize..9) {
+        let call = drawn.call();
+        for variant in [Variant::MultiHead, Variant::Fused, Variant::Flash(Some(2)), Variant::Averaged] {
+            let Ok((call, plan)) = variant.apply(&call) else { continue };
+            let trace = run_plan(Arc::new(plan), &call.inputs, &Keep::All, Arithmetic::Ordered).unwrap();
+            check_every_cell(&trace, digits);
+        }
+    }
+}
+
+/// A lesson run by the library, with every step kept.
+fn lesson(name: &str) -> Trace<f64> {
+    let lesson = mha::lesson::builtin::find(name).unwrap();
+    let problem = mha::lesson::builtin::load(lesson, &mha::lesson::Options::default()).unwrap();
+    let call = problem.call();
+    let plan = mha::plan::attention::plan(&call).unwrap();
+    run_plan(Arc::new(plan), &call.inputs, &Keep::All, Arithmetic::Ordered).unwrap()
+}
+
+#[test]
+fn every_cell_of_telltale_is_true_at_every_precision() {
+    let trace = lesson("telltale");
+    for digits in [0, 1, 2, 4, 8, 17] {
+        assert!(check_every_cell(&trace, digits) > 100);
+    }
+}
+
+fn traced(args: &[&str]) -> run::Run {
+    let words: Vec<&str> = ["trace"].iter().chain(args).copied().collect();
+    run::run(Path::new("."), &words)
+}
+
+fn page(args: &[&str]) -> String {
+    let run = traced(args);
+    assert_eq!(run.status, Some(0), "{}", run.err);
+    run.out
+}
+
+/// By hand: token c is (1, 1) in head 1, so q·k = 1·1 + 1·1 = 2, and 2/√2 = 1.4142.
+#[test]
+fn a_score_is_told_term_by_term() {
+    let page = page(&["--explain", "head.1.scores[3,3]"]);
+    let told = "    = (q[3,1]·k[3,1] + q[3,2]·k[3,2]) · 1/√2\n    = (1·1 + 1·1) · 1/√2\n    = (1 + 1) · 1/√2\n    = 2 · 1/√2\n    = 1.4142\n";
+    assert!(page.contains(told), "{page}");
+    assert!(page.contains("head.1.q[3,1] = q[3,1] = x[3,1]·w_q[1,1]"), "{page}");
+    assert!(page.contains("x, w_q and w_k are given."), "{page}");
+}
+
+/// By hand: head 2 of row 3 scores 0 everywhere, so each weight is e^0 over three of them.
+#[test]
+fn a_weight_is_told_with_its_largest_score_its_powers_and_their_sum() {
+    let page = page(&["--explain", "head.2.weights[3,1]"]);
+    for line in [
+        "m = max(scores[3,1], scores[3,2], scores[3,3]) = 0",
+        "= e^0 / (e^0 + e^0 + e^0)",
+        "= 1/(1 + 1 + 1)",
+        "= 0.3333",
+    ] {
+        assert!(page.contains(line), "{line} is not in\n{page}");
+    }
+}
+
+/// 0.4011 and 0.1978 times these values would be 0.8023 where the cell is 0.8022: two digits more make it come out.
+#[test]
+fn numbers_have_the_digits_that_make_the_sum_come_out() {
+    let trace = lesson("two-heads");
+    let cell = Cell { step: "head.1.output".parse().unwrap(), row: 0, column: 0 };
+    let told = Derivation::of(&trace, cell, 2).unwrap();
+    check(&trace, cell, &told, 2);
+}
+
+#[test]
+fn a_row_a_column_and_a_whole_step_can_be_explained() {
+    let row = page(&["--explain", "head.1.scores[2]"]);
+    for column in 1..=3 {
+        assert!(row.contains(&format!("head.1.scores[2,{column}] =")), "{row}");
+    }
+    assert!(!row.contains("head.1.scores[1,1] ="), "{row}");
+    let column = page(&["--explain", "head.1.scores[*,2]"]);
+    for row in 1..=3 {
+        assert!(column.contains(&format!("head.1.scores[{row},2] =")), "{column}");
+    }
+    assert_eq!(page(&["--explain", "concat"]).matches("· head outputs side by side").count(), 12);
+}
+
+#[test]
+fn the_tree_goes_as_deep_as_asked() {
+    let shallow = page(&["--explain", "output[2,4]", "--depth", "1"]);
+    assert!(
+        shallow.contains("concat[2,1] = head.1.output[2,1]") && !shallow.contains("v[1,1] = v[1,1]"),
+        "{shallow}"
+    );
+    let deep = page(&["--explain", "output[2,4]", "--depth", "9"]);
+    assert!(deep.contains("x, w_q, w_k, w_v and w_o are given."), "{deep}");
+    let none = page(&["--explain", "output[2,4]", "--depth", "0"]);
+    assert!(!none.contains("Where those numbers come from"), "{none}");
+}
+
+/// Every explanation of the tree, wherever it stands.
+fn every<'a>(explanation: &'a Value, found: &mut Vec<&'a Value>) {
+    found.push(explanation);
+    for behind in explanation["behind"].as_array().unwrap() {
+        every(behind, found);
+    }
+}
+
+/// JSON holds the same lines in full: numbers alone (those without names) come to the value within the last bits.
+#[test]
+fn json_holds_the_tree_with_every_number_in_full() {
+    let text = page(&["telltale", "--explain", "output[2,1]", "--depth", "20", "--format", "json"]);
+    let whole: Value = serde_json::from_str(&text).unwrap();
+    let mut found = Vec::new();
+    every(&whole["explanations"][0], &mut found);
+    assert!(found.len() > 50, "{}", found.len());
+    let nothing = |name: &str, _: usize, _: usize| -> f64 { panic!("{name} in a line of numbers") };
+    let no_row = |name: &str, _: usize| -> Vec<f64> { panic!("{name} in a line of numbers") };
+    for one in &found {
+        let Some(is) = one["value"].as_f64() else { continue };
+        for line in one["arithmetic"].as_array().unwrap().iter().skip(1) {
+            let names = Names { cell: &nothing, row: &no_row, m: None, rests: &[] };
+            let computed = value(line.as_str().unwrap(), &names);
+            assert!((computed - is).abs() <= 1e-12 * is.abs().max(1.0), "{one}: {line} is {computed}");
+        }
+    }
+    let steps: Vec<&str> = found.iter().map(|one| one["step"].as_str().unwrap()).collect();
+    for step in ["concat", "head.1.output", "head.1.weights"] {
+        let is_there = steps.contains(&step) || text.contains(&format!("\"{step}["));
+        assert!(is_there, "{step}");
+    }
+}
+
+#[test]
+fn what_is_not_there_is_said_with_what_is() {
+    let refused = |args: &[&str], words: &[&str]| {
+        let run = traced(args);
+        assert_eq!((run.status, run.out.as_str()), (Some(2), ""), "{args:?}");
+        for word in words {
+            assert!(run.err.contains(word), "{args:?}: {word} is not in\n{}", run.err);
+        }
+    };
+    refused(
+        &["--explain", "head.1.score[1,1]"],
+        &["no step is called head.1.score", "did you mean head.1.scores?"],
+    );
+    refused(
+        &["--explain", "head.1.scores[4,1]"],
+        &["there is no head.1.scores[4,1]", "3 rows and 3 columns"],
+    );
+    refused(&["--explain", "head.1.scores[0,1]"], &["count from 1"]);
+    refused(&["--explain", "head.1.scores[1,x]"], &["'head.1.scores[3,1]'"]);
+    refused(&["--explain", "head.3.scores[1,1]"], &["no step is called head.3.scores"]);
+    refused(&["--explain", "q[1,1]", "--format", "csv"], &["text or JSON"]);
+    refused(&["--depth", "2"], &["--explain"]);
+}
