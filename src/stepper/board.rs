@@ -90,7 +90,7 @@ fn tables(state: &State, scene: &Scene<'_>, step: &Step, theme: Theme, height: u
     let extra = if height < SHORT { HEADER } else { 1 + HEADER };
     let needs =
         |panels: &[&Panel<'_>]| panels.iter().map(|panel| panel.sheet.rows.len() + extra).max().unwrap_or(0);
-    let one_above_the_other = 2 * LEAST + 1 <= height;
+    let one_above_the_other = height > 2 * LEAST;
     for inputs in [&all, &lit] {
         if of_main + beside(inputs) <= page.width {
             let panels: Vec<&Panel<'_>> = std::iter::once(&main).chain(inputs.iter().copied()).collect();

@@ -14,6 +14,9 @@ mod help;
 pub mod keys;
 mod list;
 mod matrix;
+mod moves;
+#[cfg(test)]
+mod screens;
 #[cfg(unix)]
 mod signals;
 #[cfg(not(unix))]
