@@ -9,6 +9,7 @@
 //! run downwards only:
 //!
 //! - [`cli`]: what was typed; one short file a verb
+//! - [`stepper`]: a trace in the terminal, one step at a time, with a cursor
 //! - [`views`]: a trace in, one format out
 //! - [`lesson`]: a lesson file in, a [`lesson::Problem`] out
 //! - [`exact`]: a trace once more, in fractions, roots and powers of e where its numbers allow it; stands on `ops`
@@ -29,5 +30,6 @@ pub mod lesson;
 pub mod ops;
 pub mod params;
 pub mod plan;
+pub mod stepper;
 pub mod trace;
 pub mod views;

@@ -3,6 +3,7 @@
 mod common;
 mod compare;
 mod explain;
+mod interactive;
 mod lesson;
 mod lessons;
 mod output;

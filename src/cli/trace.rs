@@ -12,7 +12,7 @@ use super::common::counted_from_one;
 use super::lesson::{Claims, Files};
 use super::output::{self, Body, Content};
 use super::select::Selection;
-use super::{Common, Ending, explain, lesson};
+use super::{Common, Ending, explain, interactive, lesson};
 use crate::exact::Exact;
 use crate::fault::{Fault, Faults, Outcome};
 use crate::lesson::{Piece, Problem, Saying, pieces};
@@ -35,6 +35,7 @@ Examples:
   mha trace --explain 'head.1.weights[3,1]'    where that number comes from, term by term
   mha trace --exact                           1/√2 and 1/3 in place of 0.7071 and 0.3333
   mha trace --format html --output trace.html a page: point at a number to see where it comes from
+  mha trace --interactive                     one step at a time, with a cursor
   mha trace --layout columns                  tokens in columns: W · x, Kᵀ · Q
   mha trace --format latex --output two.tex   for pdflatex; markdown for GitHub
   mha trace --format npz --output trace.npz   for NumPy
@@ -62,6 +63,9 @@ pub(super) struct TraceArgs {
     /// (head.1.scores[3,1], head.1.weights[3], output[2,*])
     #[arg(long, value_name = "CELL", conflicts_with_all = ["steps", "heads", "summary"])]
     explain: Vec<String>,
+    /// Step through it in the terminal: move over the numbers, see where each comes from, change them (? shows the keys)
+    #[arg(short, long, conflicts_with_all = ["format", "output", "explain", "summary"])]
+    interactive: bool,
     /// How many levels to follow what --explain shows [default: as many as stay readable]
     #[arg(long, value_name = "N", requires = "explain", allow_negative_numbers = true)]
     depth: Option<usize>,
@@ -179,12 +183,19 @@ impl std::str::FromStr for Which {
 }
 
 pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
+    if args.interactive {
+        interactive::needs_a_terminal()?;
+    }
     script::refuse(args)?;
     let problem =
         lesson::load(&args.lesson, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
     let (call, source) = (problem.call(), lesson::source(&args.lesson));
     let plan = Arc::new(attention::plan(&call).map_err(|fault| Faults::from(fault.in_source(&source)))?);
     let steps = choose(args, &problem, &plan)?;
+    if args.interactive {
+        let way = interactive::Way { layout: args.layout.into(), exact: args.exact };
+        return interactive::run(problem, steps, &args.common, way, &source);
+    }
     let cells = explained(args, &plan, steps.first().and_then(|id| id.sequence))?;
     refuse_exact_where_it_cannot_be(args)?;
     let keep = keep(args, &plan, &steps, &problem);

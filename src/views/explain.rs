@@ -113,8 +113,17 @@ fn root(scene: &Scene<'_>, branch: &Branch, is_new_step: bool, out: &mut dyn Wri
     }
 }
 
-/// One number behind another, and what is behind it.
-fn limb(page: &Page, branch: &Branch, before: &str, is_last: bool, out: &mut dyn Write) -> io::Result<()> {
+/// One number behind another, and what is behind it, each line after `before`.
+///
+/// # Errors
+/// Those of the writer.
+pub fn limb(
+    page: &Page,
+    branch: &Branch,
+    before: &str,
+    is_last: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let (knot, rail) = match (page.ascii, is_last) {
         (false, false) => ("├─ ", "│  "),
         (false, true) => ("└─ ", "   "),
@@ -150,7 +159,7 @@ fn limb(page: &Page, branch: &Branch, before: &str, is_last: bool, out: &mut dyn
 }
 
 /// What the cell is, in words: `scores of head 1, query c, key a`.
-fn place_of(scene: &Scene<'_>, step: &Step, cell: Cell) -> String {
+pub fn place_of(scene: &Scene<'_>, step: &Step, cell: Cell) -> String {
     let (rows, columns) = spoken(step, scene.labels);
     let part = |axis: Axis, names: &[String], at: usize| match called(
         axis,

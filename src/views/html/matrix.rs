@@ -59,6 +59,9 @@ pub(super) fn write(
     if !shown.is_whole() {
         page.push_str(&format!("<p class=\"note\">{}</p>\n", html(&shown.note(step))));
     }
+    if let Some(why) = sheet.scene().not_exact(step.id) {
+        page.push_str(&format!("<p class=\"note\">Decimals: {}.</p>\n", html(why)));
+    }
     if sheet.tells() {
         told(sheet, step, page);
     }
@@ -109,7 +112,7 @@ fn table(sheet: &Sheet<'_>, step: &Step, value: View<'_, f64>, shown: &Shown, pa
             false if value == f64::NEG_INFINITY => " class=\"hidden-key\"".to_owned(),
             false => String::new(),
         };
-        format!("<td{class}>{}</td>", html(&number(value, digits)))
+        format!("<td{class}>{}</td>", html(&scene.cell(step.id, row, column, digits)))
     };
     let turned = sheet.layout == Layout::Columns;
     let (down, across) = if turned { (&shown.columns, &shown.rows) } else { (&shown.rows, &shown.columns) };
