@@ -1,6 +1,9 @@
 //! `mha trace`: loads a lesson, runs its plan, writes every step.
 
+mod format;
+mod refusals;
 mod script;
+mod write;
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -10,18 +13,15 @@ use clap::{Args, ValueEnum};
 
 use super::common::counted_from_one;
 use super::lesson::{Claims, Files};
-use super::output::{self, Body, Content};
 use super::select::Selection;
 use super::{Common, Ending, explain, interactive, lesson};
-use crate::exact::Exact;
 use crate::fault::{Fault, Faults, Outcome};
 use crate::lesson::{Piece, Problem, Saying, pieces};
 use crate::ops::{Arithmetic, Layout};
 use crate::plan::{Plan, StepId, attention};
-use crate::trace::origin::Depth;
-use crate::trace::{Cell, Keep, Trace, run_plan};
-use crate::views::heat::figure::Figure;
-use crate::views::{self, Scene, code, csv, explain_json, heat, json, latex, markdown, summary, table};
+use crate::trace::{Cell, Keep, run_plan};
+use crate::views::heat::panels;
+use format::{TraceFormat, With};
 
 /// Show every number of a worked example, step by step
 #[derive(Debug, Args)]
@@ -85,64 +85,6 @@ pub(super) struct TraceArgs {
     pub(super) common: Common,
 }
 
-/// Formats of a trace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum TraceFormat {
-    /// Tables to read
-    Table,
-    /// Attention weights as shaded cells; with --steps, any matrix
-    Heatmap,
-    /// Every number in full, with names, formulas and shapes
-    Json,
-    /// NumPy arrays, heads stacked
-    Npz,
-    /// One number a line
-    Csv,
-    /// Tables and maths as GitHub shows them
-    Markdown,
-    /// A document for pdflatex
-    Latex,
-    /// One page for a browser: point at a number to see where it comes from
-    Html,
-    /// A script that recomputes every step and compares it
-    Python,
-    /// The same as a Jupyter notebook, in NumPy
-    Ipynb,
-    /// Heat maps as a figure that stays sharp, for papers and pages
-    Svg,
-    /// The same figure in pixels, for slides
-    Png,
-}
-
-/// What a script computes with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum With {
-    /// NumPy
-    Numpy,
-    /// PyTorch
-    Pytorch,
-}
-
-impl TraceFormat {
-    /// Whether it shades cells: without --steps it draws the attention weights only.
-    fn is_picture(self) -> bool {
-        matches!(self, Self::Heatmap | Self::Svg | Self::Png)
-    }
-
-    /// What a terminal is spared.
-    fn content(self) -> Content {
-        match self {
-            Self::Npz | Self::Png => Content::Bytes,
-            _ => Content::Text,
-        }
-    }
-
-    /// Whether it holds heads and sequences one above the other, in arrays.
-    fn is_stacked(self) -> bool {
-        matches!(self, Self::Npz | Self::Python | Self::Ipynb)
-    }
-}
-
 /// `--layout`
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Way {
@@ -186,7 +128,7 @@ pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
     if args.interactive {
         interactive::needs_a_terminal()?;
     }
-    script::refuse(args)?;
+    refusals::refuse(args)?;
     let problem =
         lesson::load(&args.lesson, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
     let (call, source) = (problem.call(), lesson::source(&args.lesson));
@@ -197,11 +139,10 @@ pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
         return interactive::run(problem, steps, &args.common, way, &source);
     }
     let cells = explained(args, &plan, steps.first().and_then(|id| id.sequence))?;
-    refuse_exact_where_it_cannot_be(args)?;
     let keep = keep(args, &plan, &steps, &problem);
     let trace = run_plan(plan, &call.inputs, &keep, Arithmetic::Ordered)
         .map_err(|faults| faults.in_source(&source))?;
-    write(args, &problem, &trace, &steps, &cells)?;
+    write::write(args, &problem, &trace, &steps, &cells)?;
     if !args.common.quiet {
         warn_of_untold(&problem, trace.plan());
     }
@@ -253,7 +194,7 @@ fn choose(args: &TraceArgs, problem: &Problem, plan: &Plan) -> Outcome<Vec<StepI
     let steps = Selection { steps: &args.steps, heads: &args.heads, sequence }
         .of(plan, problem.attention.num_heads)?;
     Ok(match args.format.is_picture() && args.steps.is_empty() {
-        true => heat::panels::by_default(plan, &steps),
+        true => panels::by_default(plan, &steps),
         false => steps,
     })
 }
@@ -297,120 +238,5 @@ fn explained(args: &TraceArgs, plan: &Plan, sequence: Option<usize>) -> Outcome<
             }
         }
     }
-    if !cells.is_empty() && !matches!(args.format, TraceFormat::Table | TraceFormat::Json) {
-        return Err(Fault::new(
-            "an explanation is text or JSON",
-            "other formats hold whole steps",
-            "leave --format away, or write --format json",
-        )
-        .in_source("--format")
-        .into());
-    }
     Ok(cells)
-}
-
-/// Exact forms are text: what holds numbers only has no place for them.
-fn refuse_exact_where_it_cannot_be(args: &TraceArgs) -> Outcome<()> {
-    let (what, why) = match args.format {
-        _ if !args.exact => return Ok(()),
-        TraceFormat::Table if args.summary => {
-            ("a summary", "its smallest, mean and largest of a step are rounded by nature")
-        }
-        TraceFormat::Csv => ("csv", "its last column holds numbers, which programs read as such"),
-        TraceFormat::Npz => ("npz", "it holds arrays of numbers, and 1/√2 is not one that fits"),
-        TraceFormat::Python | TraceFormat::Ipynb => ("a program", "it computes with floating-point numbers"),
-        TraceFormat::Heatmap | TraceFormat::Svg | TraceFormat::Png => {
-            ("a heat map", "its cells are shades, with two digits to tell them apart")
-        }
-        TraceFormat::Table
-        | TraceFormat::Json
-        | TraceFormat::Markdown
-        | TraceFormat::Latex
-        | TraceFormat::Html => return Ok(()),
-    };
-    let what = format!("{what} cannot show exact forms");
-    let remedy = "leave --exact away, or use --format json, which has both";
-    Err(Fault::new(what, why, remedy).in_source("--exact").into())
-}
-
-fn write(
-    args: &TraceArgs,
-    problem: &Problem,
-    trace: &Trace<f64>,
-    steps: &[StepId],
-    cells: &[Cell],
-) -> Outcome<()> {
-    let exact = args.exact.then(|| Exact::of(trace));
-    let scene = Scene {
-        title: &problem.title,
-        summary: &problem.summary,
-        source: &problem.source,
-        attention: &problem.attention,
-        labels: &problem.labels,
-        story: &problem.story,
-        trace,
-        exact: exact.as_ref(),
-        steps,
-        batch: problem.batch,
-        page: match args.format.is_picture() {
-            true => args.common.picture(args.layout.into()),
-            false => args.common.page(args.layout.into()),
-        },
-    };
-    let is_npz = args.format == TraceFormat::Npz;
-    if is_npz && !args.heads.is_empty() {
-        return Err(Fault::new(
-            "npz files hold all heads, one above the other",
-            "head 2 alone under the name of all would be taken for head 1",
-            "leave --heads away, and take the head in NumPy: z['weights'][1]",
-        )
-        .in_source("--heads")
-        .into());
-    }
-    if is_npz && args.layout == Way::Columns {
-        return Err(Fault::new(
-            "npz files hold tokens in rows",
-            "their names and shapes are fixed, so that programs can rely on them",
-            "leave --layout away; transpose in NumPy with .T",
-        )
-        .in_source("--layout")
-        .into());
-    }
-    if !cells.is_empty() {
-        let depth = args.depth.map_or(Depth::Readable, Depth::Levels);
-        let origins = trace.origins(cells, depth);
-        return output::write(&args.common, Content::Text, |out| match args.format {
-            TraceFormat::Json => explain_json::write(&scene, &origins, out),
-            _ => views::explain::write(&scene, &origins, out),
-        });
-    }
-    let keep_batch_axis = !matches!(args.sequence, Some(Which::One(_)));
-    let request = script::request(args);
-    let source = code::Source { scene: &scene, keep_batch_axis, request: &request };
-    let figure = || Figure::new(scene.title, heat::panels::of_scene(&scene), scene.page.digits);
-    let body: Body<'_> = match args.format {
-        TraceFormat::Table if args.summary => Box::new(|out| summary::write(&scene, out)),
-        TraceFormat::Table => Box::new(|out| table::write(&scene, out)),
-        TraceFormat::Heatmap => Box::new(|out| heat::terminal::write(&scene, args.common.colours(), out)),
-        TraceFormat::Json => Box::new(|out| json::write(&scene, out)),
-        TraceFormat::Csv => Box::new(|out| csv::write(&scene, out)),
-        TraceFormat::Npz => Box::new(|out| views::npz::write(&scene, keep_batch_axis, out)),
-        TraceFormat::Markdown => Box::new(|out| markdown::write(&scene, out)),
-        TraceFormat::Latex => Box::new(|out| latex::write(&scene, out)),
-        TraceFormat::Html => Box::new(|out| views::html::write(&scene, out)),
-        TraceFormat::Python => {
-            let library = if args.with == Some(With::Pytorch) { &code::PYTORCH } else { &code::NUMPY };
-            Box::new(|out| code::write_script(&source, library, out))
-        }
-        TraceFormat::Ipynb => Box::new(|out| code::write_notebook(&source, out)),
-        TraceFormat::Svg => {
-            let figure = figure()?;
-            Box::new(move |out| heat::svg::write(&figure, out))
-        }
-        TraceFormat::Png => {
-            let figure = figure()?;
-            Box::new(move |out| heat::png::write(&figure, out))
-        }
-    };
-    output::write(&args.common, args.format.content(), body)
 }

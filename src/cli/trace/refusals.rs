@@ -1,0 +1,119 @@
+//! Flags that do not go together, each with its reason. Said before anything is read or computed.
+
+use super::{TraceArgs, TraceFormat, Way};
+use crate::fault::{Fault, Outcome};
+
+/// Refuses what the chosen format cannot show.
+///
+/// # Errors
+/// The first flag that does not fit.
+pub(super) fn refuse(args: &TraceArgs) -> Outcome<()> {
+    program(args)?;
+    arrays(args)?;
+    exact(args)?;
+    explanation(args)
+}
+
+fn refused(flag: &str, what: impl Into<String>, why: &str, remedy: &str) -> Outcome<()> {
+    Err(Fault::new(what, why, remedy).in_source(flag).into())
+}
+
+/// A script or a notebook cannot heed every flag, and `--with` needs a script.
+fn program(args: &TraceArgs) -> Outcome<()> {
+    let kind = match args.format {
+        TraceFormat::Python => "script",
+        TraceFormat::Ipynb => "notebook",
+        _ => "",
+    };
+    let is_program = !kind.is_empty();
+    if args.with.is_some() && args.format != TraceFormat::Python {
+        let what = match args.format {
+            TraceFormat::Ipynb => "a notebook computes with NumPy",
+            _ => "--with names the library of a script, and none is asked for",
+        };
+        let why = "--with belongs to --format python";
+        return refused("--with", what, why, "add --format python, or leave --with away");
+    }
+    if is_program && !args.steps.is_empty() {
+        let what = format!("a {kind} holds every step");
+        let why = "each step is computed from those before it";
+        return refused("--steps", what, why, "leave --steps away, and delete what you do not need");
+    }
+    if is_program && !args.heads.is_empty() {
+        let what = format!("a {kind} computes all heads at once");
+        let why = "they are one array, and concat and the output need every one of them";
+        return refused("--heads", what, why, "leave --heads away; scores[0] is head 1");
+    }
+    if is_program && args.layout == Way::Columns {
+        let what = format!("a {kind} has tokens in rows");
+        let why = "it saves its arrays under the names and shapes of npz files, which are fixed";
+        return refused("--layout", what, why, "leave --layout away; transpose in NumPy with .T");
+    }
+    Ok(())
+}
+
+/// Arrays have one shape, whatever is shown.
+fn arrays(args: &TraceArgs) -> Outcome<()> {
+    if args.format != TraceFormat::Npz {
+        return Ok(());
+    }
+    if !args.heads.is_empty() {
+        let (what, why) = (
+            "npz files hold all heads, one above the other",
+            "head 2 alone under the name of all would be taken for head 1",
+        );
+        return refused(
+            "--heads",
+            what,
+            why,
+            "leave --heads away, and take the head in NumPy: z['weights'][1]",
+        );
+    }
+    if args.layout == Way::Columns {
+        let why = "their names and shapes are fixed, so that programs can rely on them";
+        return refused(
+            "--layout",
+            "npz files hold tokens in rows",
+            why,
+            "leave --layout away; transpose in NumPy with .T",
+        );
+    }
+    Ok(())
+}
+
+/// Exact forms are text: what holds numbers only has no place for them.
+fn exact(args: &TraceArgs) -> Outcome<()> {
+    let (what, why) = match args.format {
+        _ if !args.exact => return Ok(()),
+        TraceFormat::Table if args.summary => {
+            ("a summary", "its smallest, mean and largest of a step are rounded by nature")
+        }
+        TraceFormat::Csv => ("csv", "its last column holds numbers, which programs read as such"),
+        TraceFormat::Npz => ("npz", "it holds arrays of numbers, and 1/√2 is not one that fits"),
+        TraceFormat::Python | TraceFormat::Ipynb => ("a program", "it computes with floating-point numbers"),
+        TraceFormat::Heatmap | TraceFormat::Svg | TraceFormat::Png => {
+            ("a heat map", "its cells are shades, with two digits to tell them apart")
+        }
+        TraceFormat::Table
+        | TraceFormat::Json
+        | TraceFormat::Markdown
+        | TraceFormat::Latex
+        | TraceFormat::Html => return Ok(()),
+    };
+    let what = format!("{what} cannot show exact forms");
+    refused("--exact", what, why, "leave --exact away, or use --format json, which has both")
+}
+
+/// Explanations are of single numbers.
+fn explanation(args: &TraceArgs) -> Outcome<()> {
+    match args.format {
+        TraceFormat::Table | TraceFormat::Json => Ok(()),
+        _ if args.explain.is_empty() => Ok(()),
+        _ => refused(
+            "--format",
+            "an explanation is text or JSON",
+            "other formats hold whole steps",
+            "leave --format away, or write --format json; in --format html every number explains itself",
+        ),
+    }
+}
