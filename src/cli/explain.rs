@@ -1,11 +1,12 @@
 //! `--explain`: which numbers are meant.
 
+use std::num::IntErrorKind;
 use std::ops::Range;
 
-use super::select;
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Fault, Outcome, nearest};
 use crate::plan::{Plan, StepId};
 use crate::trace::Cell;
+use crate::views::stacked::file_name;
 
 /// The most cells that one page explains.
 const MOST: usize = 400;
@@ -25,10 +26,7 @@ pub(super) fn cells(text: &str, plan: &Plan, sequence: Option<usize>) -> Outcome
         .parse::<StepId>()
         .ok()
         .and_then(|id| plan.get(id).or_else(|| plan.get(id.in_sequence(sequence))))
-        .ok_or_else(|| {
-            let ids: Vec<StepId> = plan.steps().iter().map(|step| step.id).collect();
-            select::nothing_matches(name, &ids, FLAG)
-        })?;
+        .ok_or_else(|| no_step(name, plan))?;
     let (rows, columns) = step.shape;
     let (row, column) = match place {
         None => (None, None),
@@ -50,7 +48,10 @@ pub(super) fn cells(text: &str, plan: &Plan, sequence: Option<usize>) -> Outcome
     };
     if rows_meant.len().saturating_mul(columns_meant.len()) > MOST {
         let why = format!("{} is {rows} × {columns}, and a page explains at most {MOST} numbers", step.id);
-        let remedy = format!("name one, as {}[1,1], or a row, as {}[1]", step.id, step.id);
+        let remedy = match columns {
+            0..=MOST => format!("name one, as {}[1,1], or a row, as {}[1]", step.id, step.id),
+            _ => format!("name one, as {}[1,1]", step.id),
+        };
         return Err(Fault::new(format!("{text} is too much to explain"), why, remedy).in_source(FLAG).into());
     }
     let id = step.id;
@@ -61,12 +62,34 @@ pub(super) fn cells(text: &str, plan: &Plan, sequence: Option<usize>) -> Outcome
 
 const FLAG: &str = "--explain";
 
+/// What to say about a name that is no step's: one of all heads at once, several with a glob, or a typo.
+fn no_step(name: &str, plan: &Plan) -> Fault {
+    let what = format!("no step is called {name}");
+    let one_head = plan.steps().iter().find(|step| file_name(step.id.name).is_some_and(|file| file == name));
+    if let Some(step) = one_head {
+        let why = format!("{name} is what files call all heads' numbers together");
+        return Fault::new(what, why, format!("name one head's, as {}[1,1]", step.id)).in_source(FLAG);
+    }
+    if name.contains(['*', '?', ',']) {
+        let why = "an explanation is of one step's numbers; globs and lists are for --steps";
+        let remedy = "name one step, and give --explain again for another";
+        return Fault::new(what, why, remedy).in_source(FLAG);
+    }
+    let names: Vec<String> = plan.steps().iter().map(|step| step.id.name.to_string()).collect();
+    let remedy = match nearest(name, names.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "use names as mha trace --summary lists them: head.1.scores[1,1]".to_owned(),
+    };
+    Fault::new(what, "a number is named by its step, its row and its column", remedy).in_source(FLAG)
+}
+
 /// A row or a column from 1; `None` for `*`, all of them.
 fn number(typed: &str, whole: &str) -> Outcome<Option<usize>> {
     match typed.trim() {
         "*" | ":" => Ok(None),
         digits => match digits.parse::<usize>() {
             Ok(number) if number > 0 => Ok(Some(number - 1)),
+            Err(error) if *error.kind() == IntErrorKind::PosOverflow => Ok(Some(usize::MAX)),
             _ => Err(Fault::new(
                 format!("{whole} names no number"),
                 "rows and columns count from 1",

@@ -43,7 +43,7 @@ impl Selection<'_> {
                 return Err(Fault::new("a step's name is empty", why, remedy).in_source("--steps").into());
             }
             if !ids.iter().any(|id| pattern.matches(*id)) {
-                return Err(nothing_matches(&pattern.text, &ids, "--steps"));
+                return Err(nothing_matches(&pattern.text, &ids));
             }
         }
         let chosen = |id: &StepId| {
@@ -81,7 +81,7 @@ impl Pattern {
 }
 
 /// What to say about a name that no step has.
-pub(super) fn nothing_matches(pattern: &str, ids: &[StepId], flag: &str) -> crate::fault::Faults {
+fn nothing_matches(pattern: &str, ids: &[StepId]) -> crate::fault::Faults {
     let mut names: Vec<String> = ids.iter().map(|id| id.name.to_string()).collect();
     names.extend(ids.iter().filter_map(|id| file_name(id.name)));
     let stem = format!("{}.", pattern.trim_end_matches('.'));
@@ -99,7 +99,7 @@ pub(super) fn nothing_matches(pattern: &str, ids: &[StepId], flag: &str) -> crat
         ),
         remedy,
     )
-    .in_source(flag)
+    .in_source("--steps")
     .into()
 }
 

@@ -138,7 +138,9 @@ pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
         let way = interactive::Way { layout: args.layout.into(), exact: args.exact };
         return interactive::run(problem, steps, &args.common, way, &source);
     }
-    let cells = explained(args, &plan, steps.first().and_then(|id| id.sequence))?;
+    let cells = explained(args, &plan, steps.iter().find_map(|id| id.sequence))?;
+    // An explanation shows the steps that it names, whichever sequence they belong to.
+    let steps = if cells.is_empty() { steps } else { cells.iter().map(|cell| cell.step).collect() };
     let keep = keep(args, &plan, &steps, &problem);
     let trace = run_plan(plan, &call.inputs, &keep, Arithmetic::Ordered)
         .map_err(|faults| faults.in_source(&source))?;

@@ -11,8 +11,10 @@ use super::{Arithmetic, Cost, Expr, Formula, Operation, Real, Shape, Signs, Told
 pub struct Mask {
     /// True = may attend.
     pub allowed: Arc<DMatrix<bool>>,
-    /// What hides, in words: `causal, key padding`.
+    /// What hides, in words: `causal; key padding`.
     pub reasons: String,
+    /// Which of the reasons hide a place: bit 0 is the first.
+    pub hidden_by: Arc<DMatrix<u32>>,
 }
 
 impl Operation for Mask {
@@ -35,6 +37,19 @@ impl Operation for Mask {
 
     fn explain(&self, row: usize, column: usize, _: &[View<'_, f64>]) -> Expr {
         if self.allowed[(row, column)] { Expr::cell(0, row, column) } else { Expr::Number(f64::NEG_INFINITY) }
+    }
+
+    fn reason(&self, row: usize, column: usize, _: &[View<'_, f64>]) -> Option<String> {
+        let bits = self.hidden_by.get((row, column)).copied().filter(|bits| *bits != 0)?;
+        let hides = |at: usize| bits & 1u32.checked_shl(at as u32).unwrap_or(0) != 0;
+        let reasons: Vec<&str> = self
+            .reasons
+            .split("; ")
+            .enumerate()
+            .filter(|(at, _)| hides(*at))
+            .map(|(_, reason)| reason)
+            .collect();
+        Some(format!("hidden: {}", reasons.join("; ")))
     }
 
     fn cost(&self, _: &[Shape]) -> Cost {

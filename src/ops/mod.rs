@@ -69,6 +69,11 @@ pub trait Operation {
     /// The arithmetic behind one cell, given what the inputs hold.
     fn explain(&self, row: usize, column: usize, inputs: &[View<'_, f64>]) -> Expr;
 
+    /// Why a cell is what it is, where a rule and no arithmetic sets it: `hidden: causal`.
+    fn reason(&self, _row: usize, _column: usize, _inputs: &[View<'_, f64>]) -> Option<String> {
+        None
+    }
+
     /// What it takes.
     fn cost(&self, inputs: &[Shape]) -> Cost;
 
@@ -105,6 +110,10 @@ macro_rules! operations {
 
             fn explain(&self, row: usize, column: usize, inputs: &[View<'_, f64>]) -> Expr {
                 match self { $(Self::$name(op) => op.explain(row, column, inputs)),* }
+            }
+
+            fn reason(&self, row: usize, column: usize, inputs: &[View<'_, f64>]) -> Option<String> {
+                match self { $(Self::$name(op) => op.reason(row, column, inputs)),* }
             }
 
             fn cost(&self, inputs: &[Shape]) -> Cost {

@@ -120,6 +120,11 @@ impl Operation for Softmax {
         power(Expr::cell(0, row, column)).over(Expr::Sum(cells().chain(sink()).map(power).collect()))
     }
 
+    fn reason(&self, row: usize, _: usize, inputs: &[View<'_, f64>]) -> Option<String> {
+        let is_blind = inputs[0].row(row).iter().all(|score| *score == f64::NEG_INFINITY);
+        is_blind.then(|| format!("nothing can be seen from here: {}", self.told_of_empty()))
+    }
+
     fn cost(&self, inputs: &[Shape]) -> Cost {
         let (rows, columns) = inputs.first().map_or((0, 0), |(r, c)| (*r as u128, *c as u128));
         let logits = columns + u128::from(self.sink.is_some());

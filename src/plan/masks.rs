@@ -93,6 +93,7 @@ fn allowed(
     add: Option<&DMatrix<f64>>,
 ) -> Option<ops::Mask> {
     let mut allowed = DMatrix::from_element(n_q, n_kv, true);
+    let mut hidden_by = DMatrix::from_element(n_q, n_kv, 0u32);
     let mut reasons: Vec<String> = Vec::new();
     for mask in &attention.masks {
         let (reason, keep): (String, Box<dyn Fn(usize, usize) -> bool + '_>) = match mask {
@@ -124,23 +125,38 @@ fn allowed(
             }
             Mask::Add(_) => continue,
         };
+        let bit = bit(reasons.len());
         reasons.push(reason);
         for c in 0..n_kv {
             for r in 0..n_q {
-                allowed[(r, c)] &= keep(r, c);
+                if !keep(r, c) {
+                    allowed[(r, c)] = false;
+                    hidden_by[(r, c)] |= bit;
+                }
             }
         }
     }
     if let Some(add) = add
         && add.iter().any(|number| *number == f64::NEG_INFINITY)
     {
+        let bit = bit(reasons.len());
         reasons.push("−∞ added".to_owned());
         allowed.zip_apply(add, |cell, number| *cell &= number != f64::NEG_INFINITY);
+        hidden_by.zip_apply(add, |by, number| *by |= if number == f64::NEG_INFINITY { bit } else { 0 });
     }
     if reasons.is_empty() {
         return None;
     }
-    Some(ops::Mask { allowed: Arc::new(allowed), reasons: reasons.join("; ") })
+    Some(ops::Mask {
+        allowed: Arc::new(allowed),
+        reasons: reasons.join("; "),
+        hidden_by: Arc::new(hidden_by),
+    })
+}
+
+/// The bit of a reason; those beyond the thirty-second share its last one.
+fn bit(reason: usize) -> u32 {
+    1 << reason.min(31)
 }
 
 /// Which corner the diagonal starts from, where that makes a difference.

@@ -1,6 +1,6 @@
 //! Where one number of a trace comes from: its arithmetic, the cells it was made from, and where those come from.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::ops::Range;
 
@@ -46,6 +46,8 @@ pub struct Branch {
     pub value: f64,
     /// Cells that hold the same number, one copied from the next: `head.1.q[3,1]` is `q[3,1]`.
     pub copied_from: Vec<Cell>,
+    /// Why it is what it is, where a rule and no arithmetic sets it: `hidden: causal`.
+    pub reason: Option<String>,
     /// The arithmetic behind the last of those; `None` for a number that was given.
     pub term: Option<Term>,
     /// Where the numbers in the arithmetic come from, those that were not given.
@@ -79,6 +81,13 @@ const READABLE: usize = 40;
 /// No tree has more; deeper ones end here and say so.
 const MOST: usize = 5_000;
 
+impl Branch {
+    /// The cell whose arithmetic this is: the cell itself, or the one that it was copied from in the end.
+    pub fn derived(&self) -> Cell {
+        self.copied_from.last().copied().unwrap_or(self.cell)
+    }
+}
+
 impl Trace<f64> {
     /// What a cell holds; `None` if there is no such cell, or it was not kept.
     pub fn cell(&self, cell: Cell) -> Option<f64> {
@@ -100,6 +109,13 @@ impl Trace<f64> {
             return None;
         }
         Some(Term::of(&expr, &step.inputs, &self.inputs(step)?))
+    }
+
+    /// Why a cell is what it is, where a rule and no arithmetic sets it: `hidden: causal`.
+    pub fn reason(&self, cell: Cell) -> Option<String> {
+        let step = self.plan().get(cell.step)?;
+        self.cell(cell)?;
+        step.op.reason(cell.row, cell.column, &self.inputs(step)?)
     }
 
     /// The blocks of earlier steps that a cell was made from, all of each sum: a row of queries and a row of keys.
@@ -141,7 +157,7 @@ impl Trace<f64> {
             }
         };
         let within = self.within(cells, levels);
-        let mut shown = HashSet::new();
+        let mut shown = HashMap::new();
         cells.iter().filter_map(|cell| self.branch(*cell, levels, &within, &mut shown)).collect()
     }
 
@@ -201,20 +217,24 @@ impl Trace<f64> {
         cell: Cell,
         levels: usize,
         within: &HashSet<Cell>,
-        shown: &mut HashSet<Cell>,
+        shown: &mut HashMap<Cell, Shown>,
     ) -> Option<Branch> {
         let value = self.cell(cell)?;
         let copied_from = self.copies(cell);
         let last = copied_from.last().copied().unwrap_or(cell);
         let term = self.term(last);
-        let mut branch = Branch { cell, value, copied_from, term, behind: Vec::new(), end: End::Complete };
+        let reason = self.reason(last);
+        let mut branch =
+            Branch { cell, value, copied_from, reason, term, behind: Vec::new(), end: End::Complete };
         if branch.term.is_none() {
             return Some(branch);
         }
-        if !shown.insert(last) {
+        let now = if levels == 0 { Shown::Alone } else { Shown::WithItsOrigin };
+        if shown.get(&last).is_some_and(|before| *before >= now) {
             branch.end = End::Above;
             return Some(branch);
         }
+        shown.insert(last, now);
         let behind = self.behind(last);
         if levels == 0 {
             branch.end = if behind.is_empty() { End::Complete } else { End::Cut };
@@ -228,6 +248,15 @@ impl Trace<f64> {
         }
         Some(branch)
     }
+}
+
+/// How much of a cell a tree has told so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Shown {
+    /// Its arithmetic.
+    Alone,
+    /// What is behind it, too.
+    WithItsOrigin,
 }
 
 /// Cells as few blocks: one where they fill a rectangle, else one a run in a row.

@@ -6,11 +6,13 @@ use super::origin::Cell;
 use crate::ops::{Expr, Function, View};
 use crate::plan::StepId;
 
-/// A sum of more terms than this loses its middle ones.
-const MOST_TERMS: usize = 8;
+/// A sum of more terms than this loses its middle ones; a row of more cells goes by its name.
+pub const MOST_TERMS: usize = 16;
 /// Terms that stay at the beginning of a long sum, and of what remains the largest.
 const FIRST: usize = 2;
 const LARGEST: usize = 3;
+/// A run of left-out terms is at least so long; fewer take no more room than what would stand for them.
+const SHORTEST_RUN: usize = 4;
 
 /// An expression over named numbers. Reducing it, innermost first, ends in one number.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,8 +87,7 @@ impl Term {
         let mut from = 0;
         for at in kept {
             match at - from {
-                0 => {}
-                1 => shown.push(one(&terms[from])),
+                few if few < SHORTEST_RUN => shown.extend(terms[from..at].iter().map(one)),
                 many => shown.push(Self::Rest(many, values[from..at].iter().sum())),
             }
             shown.push(one(&terms[at]));

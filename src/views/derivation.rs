@@ -14,7 +14,7 @@
 
 use crate::ops::Function;
 use crate::plan::{Name, StepId};
-use crate::trace::term::Term;
+use crate::trace::term::{MOST_TERMS, Term};
 use crate::trace::{Cell, Trace};
 
 /// The arithmetic behind one cell.
@@ -39,7 +39,7 @@ impl Derivation {
     pub fn from_term(term: &Term, scope: StepId, value: f64, digits: usize) -> Self {
         let most = if matches!(term, Term::Max(_)) { None } else { first_max(term) };
         let mut stages = vec![if most.is_some() { with_max_computed(term) } else { term.clone() }];
-        while let Some(next) = stages.last().map(Term::reduced).filter(|next| stages.last() != Some(next)) {
+        while let Some(next) = stages.last().filter(|stage| !stage.parts().is_empty()).map(Term::reduced) {
             stages.push(next);
         }
         let printed = figure(value, digits);
@@ -82,19 +82,20 @@ impl Derivation {
 }
 
 /// Whether what a line comes to rounds to what is printed: within half a unit of its last digit, which is the page's
-/// last digit where a number is written in full.
+/// last digit where a number is written in full. Just half a unit would leave open which way to round.
 fn agrees(line: f64, printed: &str, digits: usize) -> bool {
+    if figure(line, digits) == printed {
+        return true; // also where both are no numbers to subtract
+    }
     let (number, exponent) = printed.split_once('e').unwrap_or((printed, "0"));
-    let (Ok(is), Ok(exponent)) = (printed.parse::<f64>(), exponent.parse::<i32>()) else {
-        return figure(line, digits) == printed;
-    };
+    let (Ok(is), Ok(exponent)) = (printed.parse::<f64>(), exponent.parse::<i32>()) else { return false };
     let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len()).max(digits);
-    (line - is).abs() <= 0.5 * 10f64.powi(exponent - decimals as i32)
+    (line - is).abs() <= 0.4999 * 10f64.powi(exponent - decimals as i32)
 }
 
 /// Whether a number is too large to be read without an exponent, or would be rounded to nothing.
 fn needs_exponent(size: f64, digits: usize) -> bool {
-    size >= 1e9 || (size > 0.0 && size < 0.5 * 10f64.powi(-(digits as i32)))
+    size >= 1e9 || (digits > 0 && size > 0.0 && size < 0.5 * 10f64.powi(-(digits as i32)))
 }
 
 /// A number in a derivation: in full where that is short, else rounded to `digits` after the point.
@@ -251,7 +252,7 @@ impl Writer {
     fn row(&self, step: StepId, row: usize, numbers: &[f64]) -> String {
         let name = short_name(step, self.scope);
         match numbers.len() {
-            1..=8 => {
+            1..=MOST_TERMS => {
                 let one = |(column, number): (usize, &f64)| match self.in_names {
                     true => format!("{name}[{},{}]", row + 1, column + 1),
                     false => figure(*number, self.digits),

@@ -9,9 +9,9 @@ use super::derivation::{Derivation, figure};
 use super::page::{Detail, Page, width};
 use super::sheet::spoken;
 use super::{Scene, table};
-use crate::plan::{Axis, Step, StepId, names};
+use crate::plan::{Axis, Name, Step, StepId, names};
 use crate::trace::Cell;
-use crate::trace::origin::{Branch, End};
+use crate::trace::origin::{Branch, Depth, End};
 
 /// Blanks before the lines of a derivation.
 const INDENT: usize = 4;
@@ -20,7 +20,7 @@ const INDENT: usize = 4;
 ///
 /// # Errors
 /// Those of the writer.
-pub fn write(scene: &Scene<'_>, origins: &[Branch], out: &mut dyn Write) -> io::Result<()> {
+pub fn write(scene: &Scene<'_>, origins: &[Branch], depth: Depth, out: &mut dyn Write) -> io::Result<()> {
     let page = &scene.page;
     table::heading(scene, out)?;
     let mut before: Option<StepId> = None;
@@ -43,7 +43,7 @@ pub fn write(scene: &Scene<'_>, origins: &[Branch], out: &mut dyn Write) -> io::
         }
     }
     if page.detail != Detail::Bare {
-        let said = closing(scene, origins);
+        let said = closing(scene, origins, depth);
         if !said.is_empty() {
             write!(out, "\n{}", page.paragraph(&said, 0))?;
         }
@@ -77,7 +77,7 @@ fn root(scene: &Scene<'_>, branch: &Branch, is_new_step: bool, out: &mut dyn Wri
     for copy in &branch.copied_from {
         hang(page, &format!("= {copy}"), INDENT, "", out)?;
     }
-    let last = branch.copied_from.last().copied().unwrap_or(cell);
+    let last = branch.derived();
     let Some(term) = &branch.term else {
         return hang(
             page,
@@ -102,6 +102,9 @@ fn root(scene: &Scene<'_>, branch: &Branch, is_new_step: bool, out: &mut dyn Wri
     }
     for line in &derivation.lines {
         hang(page, &format!("= {line}"), INDENT, "", out)?;
+    }
+    if let Some(reason) = &branch.reason {
+        hang(page, reason, INDENT, "", out)?;
     }
     match (
         scene.exact.and_then(|exact| exact.form(cell.step, cell.row, cell.column)),
@@ -134,7 +137,7 @@ pub fn limb(
     for copy in &branch.copied_from {
         text.push_str(&format!(" = {copy}"));
     }
-    let last = branch.copied_from.last().copied().unwrap_or(branch.cell);
+    let last = branch.derived();
     match (&branch.term, branch.end) {
         (None, _) => text.push_str(&format!(" = {}, given", figure(branch.value, page.digits))),
         (Some(_), End::Above) => {
@@ -143,6 +146,9 @@ pub fn limb(
         (Some(term), _) => {
             let derivation = Derivation::from_term(term, last.step, branch.value, page.digits);
             text.push_str(&format!(" = {}", derivation.in_short()));
+            if let Some(reason) = &branch.reason {
+                text.push_str(&format!(", {reason}"));
+            }
         }
     }
     let rails = format!("{before}{rail}");
@@ -169,6 +175,11 @@ pub fn place_of(scene: &Scene<'_>, step: &Step, cell: Cell) -> String {
         words => format!(", {words}"),
     };
     let (row, column) = (part(step.axes.0, &rows, cell.row), part(step.axes.1, &columns, cell.column));
+    // What stands in the input neither asks nor answers yet.
+    let row = match step.id.name {
+        Name::X | Name::XKv => rows.get(cell.row).map_or(String::new(), |name| format!(", token {name}")),
+        _ => row,
+    };
     format!("{}{row}{column}", names::title(step.id.name))
 }
 
@@ -184,10 +195,11 @@ pub fn called(axis: Axis, name: &str) -> String {
 }
 
 /// What is given, and how to look further.
-fn closing(scene: &Scene<'_>, origins: &[Branch]) -> String {
+fn closing(scene: &Scene<'_>, origins: &[Branch], depth: Depth) -> String {
     let mut given = BTreeSet::new();
     let mut cut = None;
     let mut shortened = false;
+    let mut mixed = false;
     let mut waiting: Vec<&Branch> = origins.iter().collect();
     while let Some(branch) = waiting.pop() {
         waiting.extend(&branch.behind);
@@ -195,6 +207,9 @@ fn closing(scene: &Scene<'_>, origins: &[Branch]) -> String {
         if branch.end == End::Cut && !is_asked_for && cut.is_none_or(|cell| branch.cell < cell) {
             cut = Some(branch.cell);
         }
+        // One name for a head's queries and for all heads' wants a word.
+        mixed |= branch.cell.step.head().is_some()
+            && branch.copied_from.iter().any(|copy| copy.step.head().is_none());
         if let Some(term) = &branch.term {
             shortened |= has_rest(term);
             let is_given = |step: &StepId| scene.trace.plan().get(*step).is_some_and(|s| s.inputs.is_empty());
@@ -208,7 +223,16 @@ fn closing(scene: &Scene<'_>, origins: &[Branch]) -> String {
         [before @ .., last] => format!("{} and {last} are given.", before.join(", ")),
     };
     if let Some(cell) = cut {
-        said.push_str(&format!(" The tree stops where it would grow long: --depth N goes further, and --explain '{cell}' starts there."));
+        let said_of_depth = match depth {
+            Depth::Readable => "where it would grow long; --depth N goes further, and",
+            Depth::Levels(_) => "where it was asked to;",
+        };
+        said.push_str(&format!(" The tree stops {said_of_depth} --explain '{cell}' starts there."));
+    }
+    if mixed {
+        said.push_str(
+            " In the arithmetic of a head's step, q, k, v, scores and weights are that head's own.",
+        );
     }
     if shortened {
         said.push_str(

@@ -12,20 +12,22 @@ use crate::trace::origin::{Branch, End};
 
 /// Writes `{"mha": 1, "title", "explanations": […]}`. An explanation has `step`, `row` and `column` (from 1), `value`,
 /// `copied_from` (cells that hold the same number), `arithmetic` (names, numbers, reductions: each comes to the
-/// value), `m` (what m stands for in them, or null), `end` (`complete`, `given`, `above`: explained earlier in this
-/// file, `cut`: deeper than was asked for) and `behind`, the explanations of what it was made from.
+/// value), `m` (what m stands for in them, or null), `reason` (why a
+/// rule sets the number, as a mask does, or null), `end` (`complete`, `given`, `above`: explained earlier in this
+/// file, `cut`: deeper than was asked for) and `behind`, the explanations of what it was made from. Under `--exact`
+/// also `exact` (or null, and `not_exact` with the reason).
 ///
 /// # Errors
 /// Those of the writer.
 pub fn write(scene: &Scene<'_>, origins: &[Branch], out: &mut dyn Write) -> io::Result<()> {
-    let explanations: Vec<Value> = origins.iter().map(explanation).collect();
+    let explanations: Vec<Value> = origins.iter().map(|branch| explanation(scene, branch)).collect();
     let whole = json!({"mha": 1, "title": scene.title, "explanations": explanations});
     serde_json::to_writer_pretty(&mut *out, &whole)?;
     writeln!(out)
 }
 
-fn explanation(branch: &Branch) -> Value {
-    let last = branch.copied_from.last().copied().unwrap_or(branch.cell);
+fn explanation(scene: &Scene<'_>, branch: &Branch) -> Value {
+    let last = branch.derived();
     let derivation = branch
         .term
         .as_ref()
@@ -39,15 +41,24 @@ fn explanation(branch: &Branch) -> Value {
         (End::Cut, _) => "cut",
     };
     let Cell { step, row, column } = branch.cell;
-    json!({
+    let mut told = json!({
         "step": step.to_string(),
         "row": row + 1,
         "column": column + 1,
         "value": figure(branch.value),
         "copied_from": branch.copied_from.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "arithmetic": arithmetic,
+        "reason": branch.reason,
         "m": most.map(|(names, value)| json!({"names": names, "value": value})),
         "end": end,
-        "behind": branch.behind.iter().map(explanation).collect::<Vec<_>>(),
-    })
+        "behind": branch.behind.iter().map(|next| explanation(scene, next)).collect::<Vec<_>>(),
+    });
+    if let (Some(exact), Some(object)) = (scene.exact, told.as_object_mut()) {
+        let form = exact.form(step, row, column).map(ToString::to_string);
+        object.insert("exact".to_owned(), json!(form));
+        if let Some(why) = exact.why_not(step) {
+            object.insert("not_exact".to_owned(), json!(why));
+        }
+    }
+    told
 }

@@ -107,8 +107,14 @@ fn exact(args: &TraceArgs) -> Outcome<()> {
 /// Explanations are of single numbers.
 fn explanation(args: &TraceArgs) -> Outcome<()> {
     match args.format {
-        TraceFormat::Table | TraceFormat::Json => Ok(()),
         _ if args.explain.is_empty() => Ok(()),
+        _ if args.layout == Way::Columns => refused(
+            "--layout",
+            "an explanation shows no matrix that could be turned",
+            "it names its numbers as files and lessons do: a token is a row",
+            "leave --layout away",
+        ),
+        TraceFormat::Table | TraceFormat::Json => Ok(()),
         _ => refused(
             "--format",
             "an explanation is text or JSON",

@@ -45,7 +45,7 @@ pub(super) fn write(
         let origins = trace.origins(cells, depth);
         return output::write(&args.common, Content::Text, |out| match args.format {
             TraceFormat::Json => explain_json::write(&scene, &origins, out),
-            _ => views::explain::write(&scene, &origins, out),
+            _ => views::explain::write(&scene, &origins, depth, out),
         });
     }
     let keep_batch_axis = !matches!(args.sequence, Some(Which::One(_)));

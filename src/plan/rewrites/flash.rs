@@ -96,7 +96,8 @@ fn in_tile(step: &Step, from: usize, height: usize) -> Option<(TileStep, Op)> {
         }
         (HeadStep::MaskedScores, Op::Mask(mask)) => {
             let allowed = Arc::new(mask.allowed.columns(from, height).into_owned());
-            Some((TileStep::MaskedScores, Mask { allowed, reasons: mask.reasons.clone() }.into()))
+            let hidden_by = Arc::new(mask.hidden_by.columns(from, height).into_owned());
+            Some((TileStep::MaskedScores, Mask { allowed, reasons: mask.reasons.clone(), hidden_by }.into()))
         }
         _ => None,
     }

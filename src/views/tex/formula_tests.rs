@@ -106,7 +106,17 @@ fn scores_and_what_changes_them() {
     );
     let masked = r"S_1^{\mathrm{m}} = S_1\text{ where allowed, else }{-}\infty\text{ (window: 3 before, 0 after, offset 2)}";
     let reasons = "window: 3 before, 0 after, offset 2".to_owned();
-    case(Mask { allowed: DMatrix::from_element(3, 3, true).into(), reasons }, "S₁ᵐ", &["S₁"], masked, masked);
+    case(
+        Mask {
+            allowed: DMatrix::from_element(3, 3, true).into(),
+            reasons,
+            hidden_by: DMatrix::from_element(3, 3, 0).into(),
+        },
+        "S₁ᵐ",
+        &["S₁"],
+        masked,
+        masked,
+    );
 }
 
 #[test]
