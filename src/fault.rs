@@ -141,16 +141,18 @@ pub fn visible(text: &str) -> String {
             '\n' => shown.push_str("\\n"),
             '\r' => shown.push_str("\\r"),
             '\u{1b}' => shown.push_str("\\e"),
-            c if c.is_control()
-                || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-                    | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{61c}') =>
-            {
-                shown.push_str(&format!("\\u{{{:x}}}", c as u32));
-            }
+            c if commands(c) => shown.push_str(&format!("\\u{{{:x}}}", c as u32)),
             c => shown.push(c),
         }
     }
     shown
+}
+
+/// Whether a character tells a terminal or a reader what to do, and shows nothing itself.
+pub fn commands(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{61c}')
 }
 
 /// Why the system refused, in words a person uses; the same words on every system where there are some.

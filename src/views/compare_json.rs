@@ -16,7 +16,11 @@ use crate::trace::measure;
 /// # Errors
 /// Those of the writer.
 pub fn write(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
-    write!(out, "{{\"mha\": 1, \"title\": {}, \"variants\": [", json!(comparison.title))?;
+    write!(
+        out,
+        "{{\"mha\": 1, \"title\": {}, \"variants\": [",
+        super::json::quiet(&json!(comparison.title))
+    )?;
     for (index, side) in comparison.sides.iter().enumerate() {
         write!(out, "{}\n ", if index == 0 { "" } else { "," })?;
         write_side(comparison, side, out)?;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Scene;
 use super::derivation::{Derivation, IN_FULL};
-use super::json::figure;
+use super::json::{figure, quiet};
 use crate::trace::Cell;
 use crate::trace::origin::{Branch, End};
 
@@ -21,9 +21,12 @@ use crate::trace::origin::{Branch, End};
 /// Those of the writer.
 pub fn write(scene: &Scene<'_>, origins: &[Branch], out: &mut dyn Write) -> io::Result<()> {
     let explanations: Vec<Value> = origins.iter().map(|branch| explanation(scene, branch)).collect();
-    let whole = json!({"mha": 1, "title": scene.title, "explanations": explanations});
-    serde_json::to_writer_pretty(&mut *out, &whole)?;
-    writeln!(out)
+    writeln!(out, "{{\"mha\": 1, \"title\": {}, \"explanations\": [", quiet(&json!(scene.title)))?;
+    for (at, explanation) in explanations.iter().enumerate() {
+        let comma = if at + 1 < explanations.len() { "," } else { "" };
+        writeln!(out, "{}{comma}", serde_json::to_string_pretty(explanation)?)?;
+    }
+    writeln!(out, "]}}")
 }
 
 fn explanation(scene: &Scene<'_>, branch: &Branch) -> Value {

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::Scene;
 use super::page::Layout;
 use super::sheet::Sheet;
+use crate::fault::commands;
 use crate::plan::spec::{Alignment, FullyMaskedRows, Mask, NormScope, Positions, RopeLayout, Scale};
 use crate::plan::{Attention, Plan, Step, names};
 
@@ -30,7 +31,7 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
     write!(
         out,
         "{{\"mha\": 1, \"title\": {}, \"layout\": \"{layout}\", \"config\": {config}, \"steps\": [",
-        json!(scene.title),
+        quiet(&json!(scene.title)),
     )?;
     let mut first = true;
     for (step, value) in
@@ -71,8 +72,8 @@ pub fn write_step(
         json!(names::title(step.id.name)),
         json!(formula),
         json!(inputs),
-        json!(sheet.rows),
-        json!(sheet.columns),
+        quiet(&json!(sheet.rows)),
+        quiet(&json!(sheet.columns)),
     )?;
     write_numbers(rows, columns, |r, c| sheet.at(r, c), out)?;
     write_exact(sheet, out)?;
@@ -91,6 +92,18 @@ fn write_exact(sheet: &Sheet<'_>, out: &mut dyn Write) -> io::Result<()> {
     let text = |r, c| sheet.form(r, c).map_or(Value::Null, |form| json!(form.to_string()));
     let lines: Vec<Vec<Value>> = (0..rows).map(|r| (0..columns).map(|c| text(r, c)).collect()).collect();
     write!(out, ", \"exact\": {}", json!(lines))
+}
+
+/// JSON whose texts obey nothing when a terminal shows them: characters that command are written as `\u009b`.
+pub fn quiet(value: &Value) -> String {
+    let mut text = String::new();
+    for c in value.to_string().chars() {
+        match c {
+            c if commands(c) => text.push_str(&format!("\\u{:04x}", c as u32)), // all of them have four digits
+            c => text.push(c),
+        }
+    }
+    text
 }
 
 /// A matrix as nested lists.
@@ -202,5 +215,18 @@ fn aligned(alignment: Alignment) -> Value {
         Alignment::BottomRight => json!("bottom-right"),
         Alignment::TopLeft => json!("top-left"),
         Alignment::Offset(offset) => json!({"offset": offset}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// U+009B starts an escape sequence on terminals that know eight-bit codes; a reader of JSON gets it back.
+    #[test]
+    fn what_commands_a_terminal_is_escaped_and_reads_back() {
+        let name = json!("a\u{9b}31m\u{202e}b\u{1b}");
+        assert_eq!(quiet(&name), r#""a\u009b31m\u202eb\u001b""#);
+        assert_eq!(serde_json::from_str::<Value>(&quiet(&name)).ok(), Some(name));
     }
 }
