@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so at once")]
 
 use std::fs;
+use std::io::IsTerminal;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::thread::sleep;
@@ -113,16 +114,25 @@ impl Tmux {
 
     /// Starts the stepper as a job whose process id is in a file.
     fn step(&self, arguments: &str) {
+        self.step_after("", arguments);
+    }
+
+    /// The same, after what `before` tells the job's shell.
+    fn step_after(&self, before: &str, arguments: &str) {
         let mha = env!("CARGO_BIN_EXE_mha");
         self.line(&format!(
-            "sh -c 'echo $$ > pid; exec {mha} trace {arguments} --interactive'; echo status=$?"
+            "sh -c 'echo $$ > pid; {before}exec {mha} trace {arguments} --interactive'; echo status=$?"
         ));
         self.wait_for("? help");
     }
 
+    /// The process id of the job.
+    fn pid(&self) -> String {
+        fs::read_to_string(self.folder.path().join("pid")).unwrap().trim().to_owned()
+    }
+
     fn kill(&self, signal: &str) {
-        let pid = fs::read_to_string(self.folder.path().join("pid")).unwrap();
-        assert!(Command::new("kill").args([signal, pid.trim()]).status().unwrap().success());
+        assert!(Command::new("kill").args([signal, &self.pid()]).status().unwrap().success());
     }
 
     /// The shell's screen is back, with the cursor, and the line is set as it was.
@@ -220,6 +230,33 @@ fn signals_leave_the_terminal_as_it_was() {
 
 #[test]
 #[ignore = "needs tmux"]
+fn it_ends_with_its_terminal() {
+    for (name, before) in [("heeded", ""), ("ignored", "trap \"\" HUP; ")] {
+        let tmux = Tmux::open(&format!("gone-{name}"), 80, 24);
+        tmux.step_after(before, "two-heads");
+        let pid = tmux.pid();
+        assert!(runs(&pid));
+        tmux.tell(&["kill-server"]);
+        let start = Instant::now();
+        while runs(&pid) {
+            if start.elapsed() > Duration::from_secs(3) {
+                let _ = Command::new("kill").args(["-KILL", &pid]).status();
+                panic!("SIGHUP {name}: still there without its terminal");
+            }
+            sleep(Duration::from_millis(30));
+        }
+    }
+}
+
+/// Whether a process runs: one that has ended may stay in the table as Z until its parent looks.
+fn runs(pid: &str) -> bool {
+    let state = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().expect("install ps (procps)");
+    let state = String::from_utf8(state.stdout).unwrap();
+    !state.trim().is_empty() && !state.trim().starts_with('Z')
+}
+
+#[test]
+#[ignore = "needs tmux"]
 fn ctrl_z_gives_the_terminal_back_and_fg_returns() {
     let tmux = Tmux::open("ctrl-z", 80, 24);
     let mha = env!("CARGO_BIN_EXE_mha");
@@ -251,11 +288,17 @@ fn a_panic_leaves_the_terminal_as_it_was_and_is_told_there() {
     tmux.is_as_before();
 }
 
-/// Run inside tmux by the test above. Without a terminal it cannot take one, and panics at that.
+/// Run inside tmux by the test above, which looks at the screen. Without a terminal there is none to take.
 #[test]
 #[ignore = "needs tmux"]
-#[should_panic]
 fn takes_the_terminal_and_panics() {
-    let _taken = mha::stepper::terminal::Taken::take().unwrap();
-    panic!("a mistake of ours, made for a test");
+    if !std::io::stdout().is_terminal() {
+        return;
+    }
+    let panic = std::panic::catch_unwind(|| {
+        let _taken = mha::stepper::terminal::Taken::take().unwrap();
+        panic!("a mistake of ours, made for a test");
+    })
+    .unwrap_err();
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"a mistake of ours, made for a test"));
 }

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::bench::Masks;
-use super::state::{Purpose, State, View};
+use super::state::{Purpose, State, Typing, View};
 use super::theme::Theme;
 use super::told::cut;
 use super::{board, help, list};
@@ -27,7 +27,7 @@ pub fn frame(frame: &mut Frame<'_>, state: &mut State, theme: Theme) {
     ];
     let [title, body, status] = Split::vertical(heights).areas(area);
     if let Some(typing) = &state.typing {
-        let x = status.x.saturating_add(to_u16(width(&prompt(state)) + width(&visible(&typing.text))));
+        let x = status.x.saturating_add(to_u16(width(&prompt(state)) + width(&typed(&state.page, typing))));
         if status.height > 0 && x < status.right() {
             frame.set_cursor_position((x, status.y));
         }
@@ -107,6 +107,11 @@ fn prompt(state: &State) -> String {
     }
 }
 
+/// What is typed, in the letters it is shown in.
+fn typed(page: &Page, typing: &Typing) -> String {
+    page.letters(&visible(&typing.text))
+}
+
 /// What is typed, or what is to be said, or what can be pressed.
 fn status(state: &State, theme: Theme, room: usize) -> Vec<Line<'static>> {
     let page = &state.page;
@@ -117,7 +122,7 @@ fn status(state: &State, theme: Theme, room: usize) -> Vec<Line<'static>> {
         };
         return vec![Line::from(vec![
             Span::styled(prompt(state), theme.bold()),
-            Span::raw(page.letters(&visible(&typing.text))),
+            Span::raw(typed(page, typing)),
             Span::styled(hint, theme.dim()),
         ])];
     }

@@ -19,3 +19,6 @@ pub(super) fn stop() {}
 
 /// Nothing kills here.
 pub(super) fn die(_signal: i32) {}
+
+/// Nothing hangs up here: the console ends its processes itself.
+pub(super) fn hang_up() {}

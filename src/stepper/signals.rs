@@ -61,3 +61,8 @@ pub(super) fn stop() {
 pub(super) fn die(signal: i32) {
     let _ = emulate_default_handler(signal);
 }
+
+/// Ends this process as the loss of its terminal would have.
+pub(super) fn hang_up() {
+    die(SIGHUP);
+}

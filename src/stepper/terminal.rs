@@ -1,8 +1,10 @@
 //! The terminal: entered, listened to, and left as it was found, however the stepper ends.
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread;
 use std::time::Duration;
 
 use ratatui::Terminal;
@@ -21,6 +23,9 @@ use super::{draw, keys};
 
 /// How long a signal may wait to be heeded.
 const PATIENCE: Duration = Duration::from_millis(100);
+
+/// How long the terminal may be gone before the stepper follows it.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// What a signal asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +52,7 @@ enum Happening {
 pub(super) fn session(state: &mut State, theme: Theme) -> io::Result<()> {
     let signals = Signals::heed()?;
     let taken = Taken::take()?;
+    let _watch = Watch::over_the_terminal()?;
     // The flag has decided about colour; what the environment says has been heard there.
     style::force_color_output(theme == Theme::Coloured);
     let mut terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
@@ -103,6 +109,31 @@ fn next(signals: &Signals) -> io::Result<Happening> {
                 _ => Happening::Other,
             });
         }
+    }
+}
+
+/// Ends the process when its terminal is gone; dropped, it watches no longer.
+///
+/// It needs a thread of its own. Reading from a terminal that is gone finds the end of the input at once and for ever,
+/// and `event::poll` then reads on without coming back, so that [`next`] never sees that a signal was raised.
+struct Watch {
+    _dropped_to_end: Sender<()>,
+}
+
+impl Watch {
+    fn over_the_terminal() -> io::Result<Self> {
+        let (sender, receiver) = channel();
+        // Where keys come from elsewhere, standard input says nothing about the terminal.
+        if io::stdin().is_terminal() {
+            thread::Builder::new().name("terminal watch".to_owned()).spawn(move || {
+                while receiver.recv_timeout(GRACE) == Err(RecvTimeoutError::Timeout) {
+                    if !io::stdin().is_terminal() {
+                        signals::hang_up();
+                    }
+                }
+            })?;
+        }
+        Ok(Self { _dropped_to_end: sender })
     }
 }
 
