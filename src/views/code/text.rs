@@ -35,13 +35,18 @@ pub(super) fn markdown(text: &str, page: &Page) -> String {
                 entity(&mut plain, c)
             }
             ':' if text[place..].starts_with("://") => entity(&mut plain, c),
-            '.' if text[..place].to_lowercase().ends_with("www") => entity(&mut plain, c),
+            '.' if ends_in_www(&text.as_bytes()[..place]) => entity(&mut plain, c),
             // What opens a list, a rule or a heading does so at the start only.
             c if place == 0 && !c.is_alphabetic() => entity(&mut plain, c),
             c => plain.push(c),
         }
     }
     plain
+}
+
+/// Looks at three letters only: whoever looks at all that was read so far, at every dot, takes its square in time.
+fn ends_in_www(before: &[u8]) -> bool {
+    before.last_chunk::<3>().is_some_and(|last| last.eq_ignore_ascii_case(b"www"))
 }
 
 fn entity(plain: &mut String, c: char) {
@@ -68,5 +73,6 @@ mod tests {
         let page = Page::default();
         assert_eq!(markdown("<b> $x$", &page), "&#60;b&#62; &#36;x&#36;");
         assert_eq!(markdown("- www.a http://b", &page), "&#45; www&#46;a http&#58;//b");
+        assert_eq!(markdown("a wWw.b ww.c", &page), "a wWw&#46;b ww.c");
     }
 }
