@@ -13,7 +13,6 @@ mod ipynb;
 mod library;
 mod literal;
 mod masks;
-mod maths;
 mod python;
 mod steps;
 mod text;
@@ -64,8 +63,8 @@ struct Block {
     name: String,
     /// The step in words.
     title: String,
-    /// Its formula, as LaTeX.
-    maths: String,
+    /// Its formula, in the signs of one head; Markdown.
+    formula: String,
     /// What happened; Markdown.
     words: Vec<String>,
     /// Computes it.

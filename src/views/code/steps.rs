@@ -5,10 +5,10 @@ use std::mem::discriminant;
 use super::groups::Group;
 use super::literal::{ROOM, exact, expected, nested};
 use super::text::markdown;
-use super::{Author, Block, maths, uses};
+use super::{Author, Block, uses};
 use crate::ops::{Bias, FullyMaskedRows, Op, RmsNorm, Rope, RopeLayout, Scale, Softmax};
 use crate::plan::{HeadStep, Name, names};
-use crate::views::table;
+use crate::views::{table, tex};
 
 /// Stops at the first step that is not as in the trace; the same for every library, since NumPy reads its arrays too.
 const CHECK: &str = r#"def check(step, value, expected, atol=1e-6):
@@ -37,12 +37,32 @@ impl Author<'_> {
         Block {
             name: group.name.clone(),
             title,
-            maths: maths::of(group, self.source.scene.attention),
+            formula: self.formula(group),
             words: self.words(group),
             code: self.code(group),
             check: self.check(group),
             kind: discriminant(&group.first().op),
         }
+    }
+
+    /// The plan's own formula, of one head where each has its own.
+    fn formula(&self, group: &Group<'_>) -> String {
+        let scene = self.source.scene;
+        let shown = group.fullest();
+        let formula = scene.trace.plan().formula(shown, scene.page.layout);
+        let one_of = if group.is_shared() { scene.attention.num_kv_heads } else { self.num_heads() };
+        let likewise = match (group.only_heads(self.num_heads()), shown.id.head()) {
+            (_, None) => "",
+            _ if one_of == 1 => "",
+            (Some(_), _) if group.is_shared() => "\n\nAnd likewise for every key/value head.",
+            (Some(heads), _) if heads.len() == 1 => "\n\nThe other heads have no such step.",
+            (Some(_), _) => "\n\nAnd likewise for every head that has this step.",
+            (None, head) if head != group.first().id.head() => {
+                "\n\nAnd likewise for every head, from the latest step before this one that it has."
+            }
+            (None, _) => "\n\nAnd likewise for every head.",
+        };
+        format!("$$\n{}\n$${likewise}", tex::formula(&formula.equation))
     }
 
     fn code(&self, group: &Group<'_>) -> String {
