@@ -102,8 +102,16 @@ impl Author<'_> {
                 (shared, format!("{} @ {values}", input(0)))
             }
             Op::Concat(_) => (String::new(), format!("heads.{}(-3, -2){}", library.swap, library.flatten)),
-            // The plan of one attention call has no other operations; variants are not traced by themselves.
-            _ => (String::new(), format!("trace[\"{name}\"]")),
+            // The plan of one attention call has none of these: variants are not traced by themselves. What they would
+            // hold is taken as it is, so that what follows can be computed.
+            Op::Given(_)
+            | Op::Rows(_)
+            | Op::Average(_)
+            | Op::SplitHeads(_)
+            | Op::MergeHeads(_)
+            | Op::Batched(_)
+            | Op::OnlineSoftmax(_)
+            | Op::FinishSoftmax(_) => (String::new(), self.loaded_or_typed(group)),
         };
         match before.strip_suffix(':') {
             Some(_) => {
