@@ -181,7 +181,8 @@ fn hostile_words_are_shown_and_never_run() {
     let notebook: Value =
         serde_json::from_str(&said(Path::new("."), &["trace", &own("hostile"), "--format", "ipynb"]))
             .unwrap();
-    let prose: String = cells(&notebook, "markdown").concat();
+    // A bracket behind a backslash is a bracket.
+    let prose = cells(&notebook, "markdown").concat().replace("\\]", "");
     for mark in ["<", "![", "](", "```\n", "\n# no heading", "http://", "$x"] {
         assert!(!prose.replace("<code>", "").replace("</code>", "").contains(mark), "{mark}: {prose}");
     }
