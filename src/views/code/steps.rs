@@ -269,13 +269,15 @@ impl Author<'_> {
 
     /// What happened, head by head, and what the lesson tells; of the first sequence where there are several.
     pub(super) fn words(&self, group: &Group<'_>) -> Vec<String> {
+        if !self.are_told {
+            return Vec::new();
+        }
         let page = &self.source.scene.page;
         let sequence = group.first().id.sequence;
         let steps = group.steps.iter().filter(|step| step.id.sequence == sequence);
         let mut told = Vec::new();
         let mut more = 0;
         for step in steps {
-            let words = table::words(self.source.scene, step);
             let who = match step.id.head() {
                 Some(head) => format!("Head {}: ", head.0 + 1),
                 None if group.is_given() => format!("`{}`: ", group.name),
@@ -284,6 +286,8 @@ impl Author<'_> {
             let head = step.id.head().is_some();
             let tells = step.id.head().is_none_or(|head| head.0 < HEADS_TOLD);
             more += usize::from(!tells);
+            let has_story = self.source.scene.story.iter().any(|saying| saying.at.name == step.id.name);
+            let words = if tells || has_story { table::words(self.source.scene, step) } else { Vec::new() };
             for line in words {
                 match line.strip_prefix("» ") {
                     Some(story) => told.push(format!("> {}", markdown(story, page))),
