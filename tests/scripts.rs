@@ -181,7 +181,8 @@ fn hostile_words_are_shown_and_never_run() {
     let notebook: Value =
         serde_json::from_str(&said(Path::new("."), &["trace", &own("hostile"), "--format", "ipynb"]))
             .unwrap();
-    let prose: String = cells(&notebook, "markdown").concat();
+    // A bracket behind a backslash is a bracket.
+    let prose = cells(&notebook, "markdown").concat().replace("\\]", "");
     for mark in ["<", "![", "](", "```\n", "\n# no heading", "http://", "$x"] {
         assert!(!prose.replace("<code>", "").replace("</code>", "").contains(mark), "{mark}: {prose}");
     }
@@ -204,7 +205,10 @@ fn a_notebook_tells_computes_and_compares_each_step() {
     let at = all.iter().position(|cell| cell["id"] == "weights").unwrap();
     let [prose, code, check] = [0, 1, 2].map(|next| all[at + next]["source"].to_string());
     assert!(prose.contains("## `weights`: attention weights, head by head"), "{prose}");
-    assert!(prose.contains(r"A_i = \\operatorname{softmax}(S_i)"), "{prose}");
+    assert!(
+        prose.contains(r"A_1 = \\mathrm{softmax}(S_1)") && prose.contains("And likewise for every head."),
+        "{prose}"
+    );
     assert!(
         prose.contains("Head 2: Every row sums to 1.") && prose.contains("> The softmax turns"),
         "{prose}"
@@ -218,6 +222,86 @@ fn a_notebook_tells_computes_and_compares_each_step() {
     for code in cells(&notebook, "code").iter().skip(1) {
         assert!(script.contains(code.as_str()), "the script has the same lines: {code}");
     }
+}
+
+/// The formulas of a notebook, as they stand between its dollars.
+fn formulas(lesson: &str) -> Vec<String> {
+    let notebook: Value =
+        serde_json::from_str(&said(Path::new("."), &["trace", lesson, "--format", "ipynb"])).unwrap();
+    let of_cell = |cell: String| Some(cell.split_once("$$\n")?.1.split_once("\n$$")?.0.to_owned());
+    cells(&notebook, "markdown").into_iter().filter_map(of_cell).collect()
+}
+
+/// Every lesson there is: those that come with mha and those of `tests/scripts`.
+fn all_lessons() -> Vec<String> {
+    let own = lessons().into_iter().map(|path| path.to_str().unwrap().to_owned());
+    BUILT_IN.into_iter().map(str::to_owned).chain(own).collect()
+}
+
+/// What stands raised twice, `Q^{r}^\top`, is an error to TeX and to MathJax; GitHub refuses `\operatorname`.
+fn is_raised_twice(formula: &str) -> bool {
+    let letters: Vec<char> = formula.chars().collect();
+    letters.iter().enumerate().filter(|(_, c)| **c == '^').any(|(at, _)| {
+        let mut rest = &letters[at + 1..];
+        let mut depth = 0;
+        // One letter, or all that stands inside braces.
+        while let [c, after @ ..] = rest {
+            depth += i32::from(*c == '{') - i32::from(*c == '}');
+            rest = after;
+            if depth == 0 {
+                break;
+            }
+        }
+        rest.first() == Some(&'^')
+    })
+}
+
+#[test]
+fn the_formulas_of_notebooks_are_ones_that_renderers_take() {
+    assert!(is_raised_twice(r"K_i^{rot}^\top") && is_raised_twice("a^2^2"));
+    assert!(!is_raised_twice(r"K_1^{\mathrm{r}\top}Q^2"));
+    for lesson in all_lessons() {
+        let formulas = formulas(&lesson);
+        assert!(formulas.len() > 6, "{lesson}");
+        for formula in formulas {
+            assert!(!is_raised_twice(&formula) && !formula.contains("operatorname"), "{lesson}: {formula}");
+        }
+    }
+}
+
+/// In the plan's own signs: `r` is for what is rotated, `n` for what is normalised, `m` for what is masked.
+#[test]
+fn a_notebook_writes_the_formula_of_a_head_as_the_trace_does() {
+    let rotated = formulas(&own("rope-listed"));
+    let scores = r"S_1 = \frac{Q_1^{\mathrm{r}}K_1^{\mathrm{r}\top}}{\sqrt{d_k}}";
+    assert!(rotated.iter().any(|formula| formula == scores), "{rotated:?}");
+    // Only head 2 has a mask: its formula says more than head 1's.
+    let masked = formulas(&own("masks-of-head-2"));
+    assert!(
+        masked
+            .iter()
+            .any(|formula| formula == r"A_2 = \mathrm{softmax}(S_2^{\mathrm{m}}),\text{ row by row}"),
+        "{masked:?}"
+    );
+}
+
+#[test]
+#[ignore = "needs pdflatex: apt-get install texlive-latex-base"]
+fn the_formulas_of_notebooks_compile() {
+    let room = tempfile::tempdir().unwrap();
+    let all: String = all_lessons()
+        .iter()
+        .flat_map(|lesson| formulas(lesson))
+        .map(|formula| format!("\\[\n{formula}\n\\]\n"))
+        .collect();
+    let page = format!(
+        "\\documentclass{{article}}\\usepackage{{amsmath}}\\begin{{document}}\n{all}\\end{{document}}\n"
+    );
+    fs::write(room.path().join("page.tex"), page).unwrap();
+    let mut pdflatex = Command::new("pdflatex");
+    pdflatex.args(["-halt-on-error", "-interaction=nonstopmode", "-no-shell-escape", "page.tex"]);
+    let done = pdflatex.current_dir(room.path()).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
 }
 
 #[test]

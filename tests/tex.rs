@@ -161,7 +161,7 @@ attention: {d_model: 2, num_heads: 1, mask: causal}
 inputs: {x: [[1, 0], [0, 1], [1, 1], [0, 0], [1, 0], [0, 1], [1, 1], [0, 0]]}
 projections: {w_q: identity, w_k: identity, w_v: identity, w_o: identity}
 story:
-  - {at: head.1.scores, say: "> <img src=x onerror=alert(1)> $\\write18{ls}$ | {head.1.scores[1,1]} ` _x_ 中"}
+  - {at: head.1.scores, say: "> @octocat <img src=x onerror=alert(1)> $\\write18{ls}$ | {head.1.scores[1,1]} ` _x_ 中"}
 "##;
 
 #[test]
@@ -172,7 +172,7 @@ fn text_from_a_lesson_stays_text_in_markdown() {
     assert!(!page.contains(|c: char| c.is_control() && c != '\n'), "{page}");
     assert!(!page.contains('\u{202e}') && !page.contains('<') && !page.contains("http://"), "{page}");
     assert!(
-        page.starts_with("# \\# &lt;script&gt;alert(1)&lt;/script&gt; \\| &#36;x&#36; \\\\input{x} \\[l\\]"),
+        page.starts_with("# \\# &lt;script&gt;alert(1)&lt;/script&gt; \\| &#36;x&#36; &#92;input{x} \\[l\\]"),
         "{page}"
     );
     assert!(page.contains("\n\\- 中文"), "a paragraph is no list: {page}");
@@ -188,7 +188,7 @@ fn text_from_a_lesson_stays_text_in_markdown() {
     assert_eq!(fences, 2 * (3 + 7 + 2), "{page}");
     assert_eq!(page.matches("\n> ").count(), 1);
     assert!(page.contains(
-        "\n> &gt; &lt;img src=x onerror=alert(1)&gt; &#36;\\\\write18{ls}&#36; \\| 0.7071 \\` \\_x\\_ 中\n"
+        "\n> &gt; @&#8203;octocat &lt;img src=x onerror=alert(1)&gt; &#36;&#92;write18{ls}&#36; \\| 0.7071 \\` \\_x\\_ 中\n"
     ));
 }
 

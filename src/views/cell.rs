@@ -20,14 +20,6 @@ impl Scene<'_> {
         }
     }
 
-    /// The same cell in LaTeX, for maths mode: `\frac{1}{\sqrt{2}}`, `-\infty`, `4 \cdot 10^{-9}`.
-    pub fn cell_latex(&self, id: StepId, row: usize, column: usize, digits: usize) -> String {
-        match self.exact.and_then(|exact| exact.form(id, row, column)) {
-            Some(form) => form.latex(),
-            None => latex(&self.decimals(id, row, column, digits)),
-        }
-    }
-
     /// Why a step shows decimals although exact forms were asked for, as a sentence without its full stop
     /// that begins with the step's name; nothing where it is exact, or where nobody asked.
     pub fn not_exact(&self, id: StepId) -> Option<&str> {

@@ -8,9 +8,8 @@ use std::io::{self, Write};
 use super::excerpt::Excerpt;
 use super::number::digits_for;
 use super::page::Detail;
-use super::part;
 use super::sheet::Sheet;
-use super::{Scene, table, tex};
+use super::{Scene, markdown_text, table, tex};
 use crate::plan::{Step, names};
 
 /// Writes the page.
@@ -75,7 +74,7 @@ fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write
 fn write_table(scene: &Scene<'_>, sheet: &Sheet<'_>, out: &mut dyn Write) -> io::Result<()> {
     let excerpt = Excerpt::of(sheet.shape());
     let digits = digits_for(sheet.numbers(), scene.page.digits);
-    let name = |name: &str| part::escaped(&scene.page.letters(name));
+    let name = |name: &str| markdown_text::inline(&scene.page.letters(name));
     let cell = |r: usize, c: usize| {
         let plain = sheet.text(r, c, digits);
         match sheet.form(r, c).is_some() && plain.contains(['/', '√', 'e']) {
@@ -110,14 +109,5 @@ fn say(scene: &Scene<'_>, text: &str, out: &mut dyn Write) -> io::Result<()> {
 
 /// One line of text that Markdown shows and does not obey, wherever a paragraph or a heading begins with it.
 fn line(scene: &Scene<'_>, text: &str) -> String {
-    let safe = part::escaped(scene.page.letters(text).trim());
-    // What would become a link by itself.
-    let safe = safe.replace("://", r":\//").replace("www.", r"www\.").replace("WWW.", r"WWW\.");
-    let digits = safe.bytes().take_while(u8::is_ascii_digit).count();
-    match safe.as_bytes().get(digits) {
-        // What would begin a list, a rule or an underlined heading.
-        Some(b'-' | b'+' | b'=') if digits == 0 => format!("\\{safe}"),
-        Some(b'.' | b')') if digits > 0 => format!("{}\\{}", &safe[..digits], &safe[digits..]),
-        _ => safe,
-    }
+    markdown_text::line(&scene.page.letters(text))
 }

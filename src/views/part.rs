@@ -1,9 +1,9 @@
 //! A report as titles, sentences and tables, before anybody has decided how it is set: for a terminal or as Markdown.
 
 use super::grid::Side;
+use super::markdown_text::{inline, line};
 use super::page::Page;
 use super::params::{Sheet, Words};
-use crate::fault::visible;
 
 /// A piece of a report.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,47 +70,28 @@ pub fn markdown(parts: &[Part]) -> String {
     let mut text = String::new();
     for part in parts {
         match part {
-            Part::Title(title) => text.push_str(&format!("## {}\n\n", escaped(title))),
-            Part::Say(said) | Part::Caption(said) => text.push_str(&format!("{}\n\n", escaped(said))),
+            Part::Title(title) => text.push_str(&format!("## {}\n\n", inline(title))),
+            Part::Say(said) | Part::Caption(said) => text.push_str(&format!("{}\n\n", line(said))),
             Part::Table(table) => {
-                let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+                let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
                 let heads = std::iter::once(&table.corner).chain(table.columns.iter().map(|(name, _)| name));
-                text.push_str(&line(heads.map(|head| escaped(head)).collect()));
+                text.push_str(&row(heads.map(|head| inline(head)).collect()));
                 let sides = table.columns.iter().map(|(_, side)| match side {
                     Side::Left => "---".to_owned(),
                     Side::Right => "---:".to_owned(),
                 });
-                text.push_str(&line(std::iter::once("---".to_owned()).chain(sides).collect()));
+                text.push_str(&row(std::iter::once("---".to_owned()).chain(sides).collect()));
                 for (name, cells) in &table.rows {
                     let cells = std::iter::once(name)
                         .chain(cells)
-                        .map(|cell| cell.split('\n').map(escaped).collect::<Vec<_>>().join("<br>"));
-                    text.push_str(&line(cells.collect()));
+                        .map(|cell| cell.split('\n').map(inline).collect::<Vec<_>>().join("<br>"));
+                    text.push_str(&row(cells.collect()));
                 }
                 text.push('\n');
             }
         }
     }
     text.trim_end().to_owned() + "\n"
-}
-
-/// The text so that Markdown shows it and does not obey it.
-pub(super) fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in visible(text).chars() {
-        match c {
-            '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '|' | '~' | '!' => {
-                safe.push('\\');
-                safe.push(c);
-            }
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '&' => safe.push_str("&amp;"),
-            '$' => safe.push_str("&#36;"),
-            c => safe.push(c),
-        }
-    }
-    safe
 }
 
 #[cfg(test)]

@@ -68,15 +68,20 @@ impl Author<'_> {
         let mut code = String::new();
         for group in self.groups_given() {
             let name = &group.name;
-            let (before, after) = self.library.loaded;
-            let value = match known(&group.array, self) {
-                Some(known) => known,
-                None if self.reads_file => format!("{before}trace[\"{name}\"]{after}"),
-                None => self.typed_with_names(group),
-            };
+            let value = known(&group.array, self).unwrap_or_else(|| self.loaded_or_typed(group));
             code += &self.line(&format!("{name} = {value}"), group);
         }
         code
+    }
+
+    /// The numbers of a group: out of the file where there is one, else typed.
+    pub(super) fn loaded_or_typed(&self, group: &Group<'_>) -> String {
+        let (before, after) = self.library.loaded;
+        if self.reads_file {
+            format!("{before}trace[\"{}\"]{after}", group.name)
+        } else {
+            self.typed_with_names(group)
+        }
     }
 
     /// What is told of everything given.

@@ -32,10 +32,27 @@ pub(super) fn all<'a>(source: &Source<'a>) -> Vec<Group<'a>> {
         .collect()
 }
 
+/// Where a head's step stands in the computation; nothing for what belongs to no head.
+fn stage_of(name: Name) -> Option<HeadStep> {
+    match name {
+        Name::Head(_, step) => Some(step),
+        _ => None,
+    }
+}
+
 impl Group<'_> {
     /// The step that speaks for all.
     pub(super) fn first(&self) -> &Step {
         self.steps[0]
+    }
+
+    /// The step whose formula speaks for all: the first, or where heads differ (a mask in one of them only) the first of
+    /// those that have most done to them.
+    pub(super) fn fullest(&self) -> &Step {
+        let last_input = |step: &Step| step.inputs.iter().map(|input| stage_of(input.name)).max();
+        self.steps[1..]
+            .iter()
+            .fold(self.first(), |best, step| if last_input(step) > last_input(best) { step } else { best })
     }
 
     /// Whether it was given, not computed.
@@ -46,12 +63,8 @@ impl Group<'_> {
     /// The variable that holds the step's input number `place`. Where heads differ (a bias in one of them only), the
     /// one that comes last in the computation has them all.
     pub(super) fn input(&self, place: usize) -> String {
-        let order = |name: Name| match name {
-            Name::Head(_, step) => Some(step),
-            _ => None,
-        };
         let inputs = self.steps.iter().filter_map(|step| step.inputs.get(place)).map(|input| input.name);
-        inputs.max_by_key(|name| order(*name)).and_then(file_name).unwrap_or_default()
+        inputs.max_by_key(|name| stage_of(*name)).and_then(file_name).unwrap_or_default()
     }
 
     /// Where it stands in the computation. The order in which names first appear is not enough: where only head 2 has a

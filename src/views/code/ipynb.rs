@@ -20,10 +20,10 @@ pub(super) fn write(source: &Source<'_>, program: &Program, out: &mut dyn Write)
     let given = paragraphs("## What is given", &[], if told { &program.given_words } else { &[] });
     cells.extend([prose("given", &given), code("given-code", &program.given)]);
     for block in &program.blocks {
-        let maths = if told { vec![format!("$$\n{}\n$$", block.maths)] } else { Vec::new() };
+        let formula = if told { std::slice::from_ref(&block.formula) } else { &[] };
         let words = if told { block.words.as_slice() } else { &[] };
         let heading = format!("## `{}`: {}", block.name, markdown(&block.title, page));
-        cells.push(prose(&block.name, &paragraphs(&heading, &maths, words)));
+        cells.push(prose(&block.name, &paragraphs(&heading, formula, words)));
         cells.push(code(&format!("{}-code", block.name), &block.code));
         cells.push(code(&format!("{}-check", block.name), &block.check));
     }
@@ -58,9 +58,9 @@ fn heading(source: &Source<'_>, program: &Program) -> String {
     parts.join("\n\n")
 }
 
-fn paragraphs(heading: &str, maths: &[String], words: &[String]) -> String {
+fn paragraphs(heading: &str, formula: &[String], words: &[String]) -> String {
     let all: Vec<&str> =
-        std::iter::once(heading).chain(maths.iter().chain(words).map(String::as_str)).collect();
+        std::iter::once(heading).chain(formula.iter().chain(words).map(String::as_str)).collect();
     all.join("\n\n")
 }
 

@@ -13,7 +13,6 @@ mod ipynb;
 mod library;
 mod literal;
 mod masks;
-mod maths;
 mod python;
 mod steps;
 mod text;
@@ -24,6 +23,7 @@ use std::mem::Discriminant;
 pub use library::{Library, NUMPY, PYTORCH};
 
 use super::Scene;
+use super::page::Detail;
 use crate::ops::Op;
 use groups::Group;
 
@@ -64,8 +64,8 @@ struct Block {
     name: String,
     /// The step in words.
     title: String,
-    /// Its formula, as LaTeX.
-    maths: String,
+    /// Its formula, in the signs of one head; Markdown.
+    formula: String,
     /// What happened; Markdown.
     words: Vec<String>,
     /// Computes it.
@@ -81,7 +81,7 @@ struct Block {
 /// # Errors
 /// Those of the writer.
 pub fn write_script(source: &Source<'_>, library: &Library, out: &mut dyn Write) -> io::Result<()> {
-    python::write(source, library, &Program::new(source, library), out)
+    python::write(source, library, &Program::new(source, library, false), out)
 }
 
 /// Writes a Jupyter notebook (nbformat 4.5) that computes with NumPy.
@@ -89,7 +89,8 @@ pub fn write_script(source: &Source<'_>, library: &Library, out: &mut dyn Write)
 /// # Errors
 /// Those of the writer.
 pub fn write_notebook(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
-    ipynb::write(source, &Program::new(source, &NUMPY), out)
+    let is_told = source.scene.page.detail != Detail::Bare;
+    ipynb::write(source, &Program::new(source, &NUMPY, is_told), out)
 }
 
 impl Source<'_> {
@@ -100,11 +101,12 @@ impl Source<'_> {
 }
 
 impl Program {
-    fn new(source: &Source<'_>, library: &Library) -> Self {
+    /// Words take long to find where there are many numbers, so only where they `are_told`.
+    fn new(source: &Source<'_>, library: &Library, are_told: bool) -> Self {
         let groups = groups::all(source);
         let numbers: usize = groups.iter().map(|group| given::typed(group)).sum();
         let numbers = numbers + masks::typed(source.scene.attention);
-        let author = Author { source, library, groups: &groups, reads_file: numbers > MOST_TYPED };
+        let author = Author { source, library, groups: &groups, reads_file: numbers > MOST_TYPED, are_told };
         let mut computed: Vec<&Group<'_>> = groups.iter().filter(|group| !group.is_given()).collect();
         computed.sort_by_key(|group| group.stage());
         let blocks: Vec<Block> = computed.into_iter().map(|group| author.block(group)).collect();
@@ -131,6 +133,8 @@ struct Author<'a> {
     groups: &'a [Group<'a>],
     /// Whether large arrays come from the file `inputs.npz`.
     reads_file: bool,
+    /// Whether the program tells what happened.
+    are_told: bool,
 }
 
 /// Code as Python runs it: a token's name beside its row calls no function.

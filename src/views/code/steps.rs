@@ -5,10 +5,10 @@ use std::mem::discriminant;
 use super::groups::Group;
 use super::literal::{ROOM, exact, expected, nested};
 use super::text::markdown;
-use super::{Author, Block, maths, uses};
+use super::{Author, Block, uses};
 use crate::ops::{Bias, FullyMaskedRows, Op, RmsNorm, Rope, RopeLayout, Scale, Softmax};
 use crate::plan::{HeadStep, Name, names};
-use crate::views::table;
+use crate::views::{table, tex};
 
 /// Stops at the first step that is not as in the trace; the same for every library, since NumPy reads its arrays too.
 const CHECK: &str = r#"def check(step, value, expected, atol=1e-6):
@@ -37,12 +37,32 @@ impl Author<'_> {
         Block {
             name: group.name.clone(),
             title,
-            maths: maths::of(group, self.source.scene.attention),
+            formula: self.formula(group),
             words: self.words(group),
             code: self.code(group),
             check: self.check(group),
             kind: discriminant(&group.first().op),
         }
+    }
+
+    /// The plan's own formula, of one head where each has its own.
+    fn formula(&self, group: &Group<'_>) -> String {
+        let scene = self.source.scene;
+        let shown = group.fullest();
+        let formula = scene.trace.plan().formula(shown, scene.page.layout);
+        let one_of = if group.is_shared() { scene.attention.num_kv_heads } else { self.num_heads() };
+        let likewise = match (group.only_heads(self.num_heads()), shown.id.head()) {
+            (_, None) => "",
+            _ if one_of == 1 => "",
+            (Some(_), _) if group.is_shared() => "\n\nAnd likewise for every key/value head.",
+            (Some(heads), _) if heads.len() == 1 => "\n\nThe other heads have no such step.",
+            (Some(_), _) => "\n\nAnd likewise for every head that has this step.",
+            (None, head) if head != group.first().id.head() => {
+                "\n\nAnd likewise for every head, from the latest step before this one that it has."
+            }
+            (None, _) => "\n\nAnd likewise for every head.",
+        };
+        format!("$$\n{}\n$${likewise}", tex::formula(&formula.equation))
     }
 
     fn code(&self, group: &Group<'_>) -> String {
@@ -82,8 +102,16 @@ impl Author<'_> {
                 (shared, format!("{} @ {values}", input(0)))
             }
             Op::Concat(_) => (String::new(), format!("heads.{}(-3, -2){}", library.swap, library.flatten)),
-            // The plan of one attention call has no other operations; variants are not traced by themselves.
-            _ => (String::new(), format!("trace[\"{name}\"]")),
+            // The plan of one attention call has none of these: variants are not traced by themselves. What they would
+            // hold is taken as it is, so that what follows can be computed.
+            Op::Given(_)
+            | Op::Rows(_)
+            | Op::Average(_)
+            | Op::SplitHeads(_)
+            | Op::MergeHeads(_)
+            | Op::Batched(_)
+            | Op::OnlineSoftmax(_)
+            | Op::FinishSoftmax(_) => (String::new(), self.loaded_or_typed(group)),
         };
         match before.strip_suffix(':') {
             Some(_) => {
@@ -241,13 +269,15 @@ impl Author<'_> {
 
     /// What happened, head by head, and what the lesson tells; of the first sequence where there are several.
     pub(super) fn words(&self, group: &Group<'_>) -> Vec<String> {
+        if !self.are_told {
+            return Vec::new();
+        }
         let page = &self.source.scene.page;
         let sequence = group.first().id.sequence;
         let steps = group.steps.iter().filter(|step| step.id.sequence == sequence);
         let mut told = Vec::new();
         let mut more = 0;
         for step in steps {
-            let words = table::words(self.source.scene, step);
             let who = match step.id.head() {
                 Some(head) => format!("Head {}: ", head.0 + 1),
                 None if group.is_given() => format!("`{}`: ", group.name),
@@ -256,6 +286,8 @@ impl Author<'_> {
             let head = step.id.head().is_some();
             let tells = step.id.head().is_none_or(|head| head.0 < HEADS_TOLD);
             more += usize::from(!tells);
+            let has_story = self.source.scene.story.iter().any(|saying| saying.at.name == step.id.name);
+            let words = if tells || has_story { table::words(self.source.scene, step) } else { Vec::new() };
             for line in words {
                 match line.strip_prefix("» ") {
                     Some(story) => told.push(format!("> {}", markdown(story, page))),

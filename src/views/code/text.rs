@@ -1,6 +1,7 @@
 //! Words of a lesson inside Python and Markdown: shown, never obeyed.
 
 use crate::fault::visible;
+use crate::views::markdown_text;
 use crate::views::page::{Page, shorten};
 
 /// Columns of prose in a script.
@@ -25,27 +26,9 @@ pub(super) fn comment(text: &str, page: &Page) -> String {
     if text.is_empty() { text } else { format!("  # {text}") }
 }
 
-/// A text as Markdown that shows it: no mark-up, no HTML, no formula, no link.
+/// A text as Markdown that shows it, wherever a line begins with it.
 pub(super) fn markdown(text: &str, page: &Page) -> String {
-    let text = page.letters(&visible(text));
-    let mut plain = String::with_capacity(text.len());
-    for (place, c) in text.char_indices() {
-        match c {
-            '&' | '<' | '>' | '$' | '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '@' => {
-                entity(&mut plain, c)
-            }
-            ':' if text[place..].starts_with("://") => entity(&mut plain, c),
-            '.' if text[..place].to_lowercase().ends_with("www") => entity(&mut plain, c),
-            // What opens a list, a rule or a heading does so at the start only.
-            c if place == 0 && !c.is_alphabetic() => entity(&mut plain, c),
-            c => plain.push(c),
-        }
-    }
-    plain
-}
-
-fn entity(plain: &mut String, c: char) {
-    plain.push_str(&format!("&#{};", c as u32));
+    markdown_text::line(&page.letters(&visible(text)))
 }
 
 #[cfg(test)]
@@ -61,12 +44,5 @@ mod tests {
     #[test]
     fn a_comment_stays_on_its_line() {
         assert_eq!(comment("a\nimport os", &Page::default()), "  # a\\nimport os");
-    }
-
-    #[test]
-    fn markdown_shows_marks_as_they_are() {
-        let page = Page::default();
-        assert_eq!(markdown("<b> $x$", &page), "&#60;b&#62; &#36;x&#36;");
-        assert_eq!(markdown("- www.a http://b", &page), "&#45; www&#46;a http&#58;//b");
     }
 }
