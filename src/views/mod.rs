@@ -15,6 +15,7 @@ pub mod html;
 pub mod json;
 pub mod latex;
 pub mod markdown;
+mod markup;
 mod matrix;
 pub mod model;
 pub mod model_csv;
