@@ -199,6 +199,69 @@ fn an_ascii_page_holds_nothing_else() {
     assert_eq!(data(&page), data(&plain));
 }
 
+/// A lesson of two sequences of three tokens, with weights nobody needs to know.
+const BATCH: &str = "attention: {d_model: 2, num_heads: 2, mask: causal}\n\
+    inputs: {x: {random: {seed: 1, shape: [2, 3, 2]}}}\n\
+    projections: {w_q: {random: {seed: 2}}, w_k: {random: {seed: 3}}, w_v: {random: {seed: 4}}, w_o: {random: {seed: 5}}}\n";
+
+/// The titles of the sections, each with its first and its last step.
+fn sections(page: &str) -> Vec<(&str, &str, &str)> {
+    let of = |section| {
+        let steps = section_steps(section);
+        (between(section, "\">", "</h2>"), steps[0], steps[steps.len() - 1])
+    };
+    page.split("<h2 id=").skip(1).map(of).collect()
+}
+
+fn section_steps(section: &str) -> Vec<&str> {
+    let steps = section.split("<article class=\"step\" id=\"").skip(1);
+    steps.map(|step| step.split('"').next().unwrap()).collect()
+}
+
+/// Each sequence is told from its tokens to its output; the weights, which are those of all, stand where they are
+/// first needed.
+#[test]
+fn every_sequence_of_a_batch_has_sections_of_its_own() {
+    let room = tempfile::tempdir().unwrap();
+    fs::write(room.path().join("batch.yaml"), BATCH).unwrap();
+    let all = page(room.path(), &["batch.yaml", "--sequence", "all"]);
+    assert_well_formed(&all);
+    assert_eq!(
+        sections(&all),
+        [
+            ("From tokens to queries, keys and values, sequence 1", "batch.1.x", "batch.1.v"),
+            ("Each head, sequence 1", "batch.1.head.1.q", "batch.1.head.2.output"),
+            ("The heads together, sequence 1", "batch.1.concat", "batch.1.output"),
+            ("From tokens to queries, keys and values, sequence 2", "batch.2.x", "batch.2.v"),
+            ("Each head, sequence 2", "batch.2.head.1.q", "batch.2.head.2.output"),
+            ("The heads together, sequence 2", "batch.2.concat", "batch.2.output"),
+        ]
+    );
+    assert!(section_steps(all.split("The heads together, sequence 1</h2>").nth(1).unwrap()).contains(&"w_o"));
+    // Without heads between them, and from weights on.
+    let some = page(room.path(), &["batch.yaml", "--sequence", "all", "--steps", "w_q,q"]);
+    assert_eq!(
+        sections(&some),
+        [
+            ("From tokens to queries, keys and values, sequence 1", "w_q", "batch.1.q"),
+            ("From tokens to queries, keys and values, sequence 2", "batch.2.q", "batch.2.q"),
+        ]
+    );
+}
+
+/// Of four tokens none sees a later one, which hides 3 + 2 + 1, and the third is padding, which hides it from itself
+/// and from the fourth: 8 in all, and no weight is 0 for another reason.
+#[test]
+fn what_a_mask_hides_is_not_shaded_as_a_small_weight() {
+    let page = of(&["masks", "--steps", "weights", "--heads", "1"]);
+    let weights = between(&page, "<tbody>", "</tbody>");
+    assert_eq!(weights.matches("<td class=\"masked\">0.0000</td>").count(), 8);
+    assert_eq!(weights.matches(">0.0000</td>").count(), 8);
+    assert!(page.contains("<i class=\"masked\"></i></span> masked"));
+    let open = of(&["two-heads", "--steps", "weights"]);
+    assert!(!open.contains("class=\"masked\"") && !open.contains("class=\"undefined\""));
+}
+
 #[test]
 fn flags_choose_what_stands_on_the_page() {
     let some = of(&["two-heads", "--steps", "scores,weights", "--heads", "2", "--precision", "2", "--quiet"]);

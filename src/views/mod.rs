@@ -16,6 +16,7 @@ pub mod json;
 pub mod latex;
 pub mod markdown;
 mod markdown_text;
+mod markup;
 mod matrix;
 pub mod model;
 pub mod model_csv;

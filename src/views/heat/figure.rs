@@ -136,8 +136,8 @@ impl<'a> Figure<'a> {
         if count == 0 {
             return Err(Fault::new(
                 "there is nothing to draw",
-                "no matrix was chosen",
-                "choose other --steps",
+                "nothing that was chosen holds a matrix",
+                "choose something that holds one: head.1.weights does in a trace, multi-head in a comparison",
             )
             .into());
         }
@@ -180,7 +180,7 @@ impl<'a> Figure<'a> {
                 format!("a figure of {count} panels would be {} × {} pixels", figure.width, figure.height);
             let why =
                 format!("{} million pixels are the most that a figure may have", MOST_PIXELS / 1_000_000);
-            return Err(Fault::new(what, why, "choose fewer with --heads or --steps").into());
+            return Err(Fault::new(what, why, "draw less at once: fewer heads, steps or variants").into());
         }
         Ok(figure)
     }

@@ -57,8 +57,8 @@ pub(super) fn legend(
     notes.dedup();
     if !notes.is_empty() {
         notes.truncate(1);
-        let wider = if page.width < 200 { ", a larger --width" } else { "" };
-        let more = format!("--heads, --steps{wider} show more, --format csv every number.");
+        let wider = if page.width < 200 { " or a larger --width" } else { "" };
+        let more = format!("Fewer panels at once{wider} show more, --format json every number.");
         let columns = "A column has the name of its first.";
         words.push(format!("Thinned: {}. {columns} {more}", notes.concat()));
     }

@@ -28,6 +28,11 @@ pub fn rgb(t: f64) -> Rgb {
     (between(from.0, to.0), between(from.1, to.1), between(from.2, to.2))
 }
 
+/// A colour as CSS, SVG and HTML write it: `#440154`.
+pub fn hex((red, green, blue): Rgb) -> String {
+    format!("#{red:02x}{green:02x}{blue:02x}")
+}
+
 /// A number between 0 and 1, both included; what is not a number is 0.
 fn unit(t: f64) -> f64 {
     if t.is_nan() { 0.0 } else { t.clamp(0.0, 1.0) }

@@ -141,6 +141,12 @@ pub fn of_comparison<'a>(comparison: &Comparison<'a>) -> Vec<Group<'a>> {
     groups
 }
 
+/// One step of a scene; none where the trace does not hold it.
+pub fn of_step<'a>(scene: &Scene<'a>, id: StepId) -> Option<Panel<'a>> {
+    let step = scene.trace.plan().get(id)?;
+    panels(scene.trace, step, scene.labels, scene.page.layout).into_iter().next()
+}
+
 /// A step as panels: one, or one a head where it stacks them.
 fn panels<'a>(trace: &'a Trace<f64>, step: &Step, labels: &Labels, layout: Layout) -> Vec<Panel<'a>> {
     let (heads, rows) = match step.axes.0 {

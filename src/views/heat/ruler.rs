@@ -1,6 +1,7 @@
 //! How much room texts take, which of them have room, and which numbers stand beside a colour bar.
 
 use super::panels::Scale;
+use crate::views::markup::capital;
 use crate::views::number::{digits_for, number};
 use crate::views::page::{shorten, width};
 
@@ -49,8 +50,7 @@ pub(super) fn wrapped(text: &str, font: usize, room: usize) -> Vec<String> {
 
 /// The words as a sentence.
 pub(super) fn sentence(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+    format!("{}.", capital(words))
 }
 
 /// How many rows share a name: one where names of this size do not touch, else so many that there is air between.
@@ -66,7 +66,7 @@ pub(super) fn named(count: usize, every: usize) -> impl Iterator<Item = usize> {
     (every.saturating_sub(1)..count).step_by(every.max(1))
 }
 
-/// Numbers beside a colour bar: both ends in full, round ones between.
+/// Numbers beside a colour bar: round ones, and both ends with a digit more than those, at least two.
 pub(super) fn ticks(scale: Scale, height: usize) -> Vec<(f64, String)> {
     let Scale { least, most } = scale;
     let span = most - least;
@@ -102,8 +102,9 @@ mod tests {
     }
 
     /// By hand: a fifth of the span is 0.1007, 0.2 and 160; the next round steps are 0.2, 0.2 and 200.
+    /// One digit after the point for steps of 0.2, so two for an end: 0.5035 is 0.50.
     #[test]
-    fn a_colour_bar_has_round_numbers_between_exact_ends() {
+    fn a_colour_bar_has_round_numbers_between_its_ends() {
         assert_eq!(written(0.0, 0.5035), ["0", "0.2", "0.4", "0.50"]);
         assert_eq!(written(0.0, 1.0), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
         assert_eq!(written(-800.0, 0.0), ["-800", "-600", "-400", "-200", "0"]);

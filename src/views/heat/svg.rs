@@ -7,10 +7,11 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
 use super::figure::{BAR, Block, CAPTION, Drawing, Figure, Frame, MARGIN, Plot, Run, SMALL, TITLE, cells};
-use super::palette::{self, Rgb};
+use super::palette::{self, Rgb, hex};
 use super::panels::{Cell, Scale};
 use super::png;
 use super::ruler::{TOLD_ROOM, label, named};
+use crate::views::markup::escaped;
 use crate::views::number::number;
 use crate::views::page::shorten;
 
@@ -78,29 +79,8 @@ pub fn fill(cell: Cell, scale: Scale) -> Rgb {
     }
 }
 
-/// The text between tags or quotes of XML. What XML has no place for becomes the replacement character.
-pub fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => safe.push('\u{fffd}'),
-            c => safe.push(c),
-        }
-    }
-    safe
-}
-
 fn size(font: usize) -> String {
     format!(" font-size=\"{font}\"")
-}
-
-fn hex((red, green, blue): Rgb) -> String {
-    format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
 fn headings(figure: &Figure<'_>) -> String {

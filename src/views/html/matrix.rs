@@ -5,15 +5,16 @@ use std::io;
 
 use super::Sheet;
 use super::extent::Shown;
-use super::shade::is_shaded;
+use super::shade::{self, is_shaded};
 use super::text::html;
 use crate::fault::visible;
 use crate::ops::View;
 use crate::plan::{Axis, Step, StepId, names};
+use crate::views::heat::panels::{self, Panel};
 use crate::views::number::{digits_for, number};
 use crate::views::page::{Detail, Layout, shorten};
-use crate::views::sheet;
 use crate::views::table;
+use crate::views::{Scene, sheet};
 
 /// Columns that a name takes beside a table.
 const ROOM: usize = 24;
@@ -48,13 +49,14 @@ pub(super) fn write(
         });
         page.push_str(&format!("<p class=\"formula\">{formula}</p>\n"));
     }
-    table(sheet, step, value, &shown, page);
-    if is_shaded(id) {
+    let panel = panels::of_step(scene, id).filter(|_| is_shaded(id));
+    table(sheet, step, value, panel.as_ref(), &shown, page);
+    if let Some(panel) = &panel {
         let most = number(sheet.scale.most, scene.page.digits);
         if !shown.is_whole() {
-            picture(sheet, step, value, page)?;
+            picture(sheet, step, page)?;
         }
-        page.push_str(&sheet.scale.legend(&most));
+        page.push_str(&shade::legend(panel, &most));
     }
     if !shown.is_whole() {
         page.push_str(&format!("<p class=\"note\">{}</p>\n", html(&shown.note(step))));
@@ -95,10 +97,17 @@ fn told(sheet: &Sheet<'_>, step: &Step, page: &mut String) {
 }
 
 /// The numbers; the script finds rows and columns by their order.
-fn table(sheet: &Sheet<'_>, step: &Step, value: View<'_, f64>, shown: &Shown, page: &mut String) {
+fn table(
+    sheet: &Sheet<'_>,
+    step: &Step,
+    value: View<'_, f64>,
+    panel: Option<&Panel<'_>>,
+    shown: &Shown,
+    page: &mut String,
+) {
     let scene = sheet.scene();
     let digits = digits_for(value.iter(), scene.page.digits);
-    let shaded = is_shaded(step.id);
+    let turned = sheet.layout == Layout::Columns;
     let (rows, columns) = sheet::names(step, scene.labels);
     let name = |names: &[String], at: Option<usize>| {
         let name = at.map_or("…", |at| names.get(at).map_or("", String::as_str));
@@ -107,14 +116,14 @@ fn table(sheet: &Sheet<'_>, step: &Step, value: View<'_, f64>, shown: &Shown, pa
     let cell = |row: Option<usize>, column: Option<usize>| {
         let (Some(row), Some(column)) = (row, column) else { return "<td class=\"gap\">…</td>".to_owned() };
         let value = value[(row, column)];
-        let class = match shaded {
-            true => format!(" class=\"{}\"", sheet.scale.class(value)),
-            false if value == f64::NEG_INFINITY => " class=\"hidden-key\"".to_owned(),
-            false => String::new(),
+        let (down, across) = if turned { (column, row) } else { (row, column) };
+        let class = match panel {
+            Some(panel) => format!(" class=\"{}\"", shade::class(sheet.scale, panel.cell(down, across))),
+            None if value == f64::NEG_INFINITY => " class=\"hidden-key\"".to_owned(),
+            None => String::new(),
         };
         format!("<td{class}>{}</td>", html(&scene.cell(step.id, row, column, digits)))
     };
-    let turned = sheet.layout == Layout::Columns;
     let (down, across) = if turned { (&shown.columns, &shown.rows) } else { (&shown.rows, &shown.columns) };
     let (down_names, across_names) = if turned { (&columns, &rows) } else { (&rows, &columns) };
     let caption = sheet.both(|scene| {
@@ -159,24 +168,30 @@ fn lines(axis: Axis) -> &'static str {
 }
 
 /// All of a large matrix, at a glance.
-fn picture(sheet: &Sheet<'_>, step: &Step, value: View<'_, f64>, page: &mut String) -> io::Result<()> {
+fn picture(sheet: &Sheet<'_>, step: &Step, page: &mut String) -> io::Result<()> {
     let side = sheet.extent.picture;
-    let (rows, columns) = step.shape;
-    let block = rows.max(columns).div_ceil(side.max(1)).max(1);
-    let points = match block {
-        1 => "a point a weight".to_owned(),
-        _ => format!("each point the largest of {block} × {block} weights"),
+    let points = |panel: &Panel<'_>| match panel.block() {
+        (1, 1) => "a point a weight".to_owned(),
+        (tall, wide) => format!("each point the largest of {tall} × {wide} weights"),
     };
-    let alt = |down: &str, across: &str| {
-        format!("Heat map of {}: {down} downwards, {across} to the right, {points}", step.id)
-    };
-    for (class, layout, alt) in [
-        ("in-rows", Layout::Rows, alt("queries", "keys")),
-        ("in-columns", Layout::Columns, alt("keys", "queries")),
-    ] {
-        let address = sheet.scale.picture(value, side, layout)?;
+    for (class, scene) in ["in-rows", "in-columns"].into_iter().zip(&sheet.facing) {
+        let Some(panel) = thinned(scene, step.id, side) else { continue };
+        let (down, across) = if class == "in-rows" { ("queries", "keys") } else { ("keys", "queries") };
+        let alt =
+            format!("Heat map of {}: {down} downwards, {across} to the right, {}", step.id, points(&panel));
+        let address = shade::picture(sheet.scale, &panel)?;
         page.push_str(&format!("<img class=\"map {class}\" alt=\"{}\" src=\"{address}\">\n", html(&alt)));
     }
-    page.push_str(&format!("<p class=\"note\">All {rows} × {columns} weights: {points}.</p>\n"));
+    let (rows, columns) = step.shape;
+    let note =
+        sheet.both(|scene| thinned(scene, step.id, side).map(|panel| points(&panel)).unwrap_or_default());
+    page.push_str(&format!("<p class=\"note\">All {rows} × {columns} weights: {note}.</p>\n"));
     Ok(())
+}
+
+/// A step with at most so many points on a side.
+fn thinned<'a>(scene: &Scene<'a>, id: StepId, side: usize) -> Option<Panel<'a>> {
+    let mut panel = panels::of_step(scene, id)?;
+    panel.thin(side, side);
+    Some(panel)
 }

@@ -17,8 +17,8 @@ use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
 
 use self::extent::Extent;
-use self::shade::Scale;
 use self::text::{html, html_in_ascii, in_script, json_in_ascii};
+use super::heat::panels::Scale;
 use super::page::{Detail, Layout, Page};
 use super::{Scene, table};
 
@@ -67,6 +67,7 @@ struct Sheet<'a> {
     /// How the page faces at first.
     layout: Layout,
     extent: Extent,
+    /// What the shades stand for.
     scale: Scale,
 }
 
@@ -77,7 +78,7 @@ impl<'a> Sheet<'a> {
             facing: [facing(Layout::Rows), facing(Layout::Columns)],
             layout: scene.page.layout,
             extent,
-            scale: Scale::of(scene),
+            scale: shade::scale(scene),
         }
     }
 

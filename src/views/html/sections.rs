@@ -6,6 +6,7 @@ use std::io;
 use super::text::html;
 use super::{Sheet, matrix};
 use crate::plan::{Name, StepId, names};
+use crate::views::markup::capital;
 use crate::views::{Scene, table};
 
 /// Steps that follow each other.
@@ -48,30 +49,62 @@ impl Row {
 
 /// The first steps of a scene, in sections.
 pub(super) fn of(scene: &Scene<'_>, most: usize) -> Vec<Section> {
-    let mut sections: Vec<Section> = Vec::new();
-    let steps = &scene.steps[..most];
-    let runs = steps.chunk_by(|a, b| {
-        a.head().is_some() == b.head().is_some() && (a.head().is_none() || a.sequence == b.sequence)
-    });
-    let mut after_heads = false;
-    for run in runs {
-        let in_heads = run[0].head().is_some();
-        let title = match (in_heads, after_heads) {
-            (true, _) => "Each head",
-            (false, false) => "From tokens to queries, keys and values",
-            (false, true) => "The heads together",
+    let batch = scene.batch.is_some_and(|count| count > 1);
+    let section = |(at, run): (usize, Run)| {
+        let title = match run.part {
+            Part::Before => "From tokens to queries, keys and values",
+            Part::Heads => "Each head",
+            Part::After => "The heads together",
         };
-        after_heads = in_heads;
-        let title = match run[0].sequence {
-            Some(sequence) if scene.batch.is_some_and(|count| count > 1) => {
-                format!("{title}, sequence {}", sequence + 1)
+        let title = match run.sequence.filter(|_| batch) {
+            Some(sequence) => format!("{title}, sequence {}", sequence + 1),
+            None => title.to_owned(),
+        };
+        let rows = if run.part == Part::Heads { side_by_side(&run.steps) } else { one_by_one(&run.steps) };
+        Section { anchor: format!("part.{}", at + 1), title, rows }
+    };
+    runs(&scene.steps[..most]).into_iter().enumerate().map(section).collect()
+}
+
+/// Where in attention a step stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Before,
+    Heads,
+    After,
+}
+
+/// Steps that follow each other in one part and one sequence.
+struct Run {
+    part: Part,
+    /// None before any step of a sequence.
+    sequence: Option<usize>,
+    steps: Vec<StepId>,
+}
+
+fn runs(steps: &[StepId]) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for id in steps {
+        let last = runs.last();
+        let before = last.and_then(|run| run.sequence);
+        // What all sequences share, as W_O, stands with its neighbours.
+        let sequence = id.sequence.or(before);
+        // The next sequence begins with its own tokens again.
+        let anew = before.is_some() && sequence != before;
+        let part = match last.map(|run| run.part).filter(|_| !anew) {
+            _ if id.head().is_some() => Part::Heads,
+            None | Some(Part::Before) => Part::Before,
+            Some(Part::Heads | Part::After) => Part::After,
+        };
+        match runs.last_mut() {
+            Some(run) if run.part == part && !anew => {
+                run.sequence = sequence;
+                run.steps.push(*id);
             }
-            _ => title.to_owned(),
-        };
-        let rows = if in_heads { side_by_side(run) } else { one_by_one(run) };
-        sections.push(Section { anchor: format!("part.{}", sections.len() + 1), title, rows });
+            _ => runs.push(Run { part, sequence, steps: vec![*id] }),
+        }
     }
-    sections
+    runs
 }
 
 fn one_by_one(run: &[StepId]) -> Vec<Row> {
@@ -136,7 +169,7 @@ pub(super) fn write(sheet: &Sheet<'_>, section: &Section, page: &mut String) -> 
     }
     for row in &section.rows {
         if in_heads {
-            page.push_str(&format!("<h3 id=\"{}\">{}</h3>\n", row.anchor(), html(&sentence(&row.title()))));
+            page.push_str(&format!("<h3 id=\"{}\">{}</h3>\n", row.anchor(), html(&capital(&row.title()))));
             page.push_str(&format!("<div class=\"beside {}\">\n", width(sheet, &row.steps)));
         }
         for id in &row.steps {
@@ -148,12 +181,6 @@ pub(super) fn write(sheet: &Sheet<'_>, section: &Section, page: &mut String) -> 
     }
     page.push_str(if in_heads { "</section>\n" } else { "</div>\n</section>\n" });
     Ok(())
-}
-
-/// With a capital letter first.
-fn sentence(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// How wide the tables are that stand side by side: the class that gives each its room.

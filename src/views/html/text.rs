@@ -3,21 +3,11 @@
 use std::fmt::Write;
 
 use crate::fault::visible;
+use crate::views::markup;
 
 /// Text as HTML shows it, between tags and inside quoted attributes; control characters are made visible.
 pub(super) fn html(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in visible(text).chars() {
-        match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            c => safe.push(c),
-        }
-    }
-    safe
+    markup::escaped(&visible(text))
 }
 
 /// JSON inside a script element: a parser of HTML must find no tag in it, and one of JavaScript no line break.
