@@ -6,7 +6,7 @@ use std::io;
 use super::Sheet;
 use super::extent::Shown;
 use super::shade::{self, is_shaded};
-use super::text::html;
+use super::text::{html, lang};
 use crate::fault::visible;
 use crate::ops::View;
 use crate::plan::{Axis, Step, StepId, names};
@@ -89,7 +89,7 @@ fn told(sheet: &Sheet<'_>, step: &Step, page: &mut String) {
                 html(in_columns)
             ),
         };
-        page.push_str(&format!("<p class=\"{class}\">{said}</p>\n"));
+        page.push_str(&format!("<p class=\"{class}\"{}>{said}</p>\n", lang(in_rows)));
     }
     if sheet.scene().page.detail == Detail::Counted {
         page.push_str(&format!("<p class=\"cost\">{}</p>\n", html(&table::cost(sheet.scene(), step))));

@@ -17,7 +17,7 @@ use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
 
 use self::extent::Extent;
-use self::text::{html, html_in_ascii, in_script, json_in_ascii};
+use self::text::{html, html_in_ascii, in_script, json_in_ascii, lang};
 use super::heat::panels::Scale;
 use super::page::{Detail, Layout, Page};
 use super::{Scene, table};
@@ -109,12 +109,12 @@ fn body(sheet: &Sheet<'_>) -> io::Result<String> {
     let sections = sections::of(scene, sheet.extent.steps);
     let mut page = String::new();
     page.push_str("<a class=\"skip\" href=\"#steps\">Skip to the steps</a>\n<header>\n");
-    page.push_str(&format!("<h1>{}</h1>\n", html(scene.title)));
+    page.push_str(&format!("<h1{}>{}</h1>\n", lang(scene.title), html(scene.title)));
     if sheet.tells() {
         for (class, said) in [("summary", scene.summary), ("source", scene.source)] {
             let before = if class == "source" { "Source: " } else { "" };
             if !said.is_empty() {
-                page.push_str(&format!("<p class=\"{class}\">{before}{}</p>\n", html(said)));
+                page.push_str(&format!("<p class=\"{class}\"{}>{before}{}</p>\n", lang(said), html(said)));
             }
         }
         page.push_str(&format!("<p class=\"in-columns\">{}</p>\n", html(table::TURNED)));

@@ -10,6 +10,21 @@ pub(super) fn html(text: &str) -> String {
     markup::escaped(&visible(text))
 }
 
+/// The attribute that names the language of a lesson's words where it is not the page's English: most letters are Han
+/// and none is kana.
+pub(super) fn lang(text: &str) -> &'static str {
+    let (mut han, mut letters) = (0, 0);
+    for c in text.chars().filter(|c| c.is_alphabetic()) {
+        letters += 1;
+        match c {
+            '\u{3040}'..='\u{30ff}' => return "",
+            '\u{3400}'..='\u{9fff}' => han += 1,
+            _ => {}
+        }
+    }
+    if 2 * han > letters { " lang=\"zh\"" } else { "" }
+}
+
 /// JSON inside a script element: a parser of HTML must find no tag in it, and one of JavaScript no line break.
 pub(super) fn in_script(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
@@ -69,6 +84,12 @@ mod tests {
         let safe = in_script(&json);
         assert_eq!(safe, r#"["\u003c/script\u003e\u003c!--\u0026\u2028"]"#);
         assert_eq!(serde_json::from_str::<serde_json::Value>(&safe).unwrap()[0], "</script><!--&\u{2028}");
+    }
+
+    #[test]
+    fn words_in_chinese_say_so() {
+        assert_eq!(lang("注意力机制：3 × 2"), " lang=\"zh\"");
+        assert_eq!([lang("Scores of 猫"), lang("猫が好き"), lang("3 × 2")], ["", "", ""]);
     }
 
     /// U+1D400 is 0xD835 0xDC00 in UTF-16.
