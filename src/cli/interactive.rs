@@ -6,8 +6,7 @@ use super::{Common, Ending};
 use crate::fault::{Fault, Outcome};
 use crate::lesson::Problem;
 use crate::plan::StepId;
-use crate::stepper::state::Action;
-use crate::stepper::{self, State, Theme};
+use crate::stepper::{self, Action, State, Theme};
 use crate::views::page::Layout;
 
 const FLAG: &str = "--interactive";

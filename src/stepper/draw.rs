@@ -17,7 +17,7 @@ use crate::views::page::{Layout, Page, width};
 const ROOM_FOR_LIST: u16 = 64;
 
 /// Draws the state. Scrolling that went too far is taken back in it.
-pub fn frame(frame: &mut Frame<'_>, state: &mut State, theme: Theme) {
+pub(super) fn frame(frame: &mut Frame<'_>, state: &mut State, theme: Theme) {
     let area = frame.area();
     let below = status(state, theme, area.width.into());
     let heights = [

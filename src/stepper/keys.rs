@@ -6,7 +6,7 @@ use super::state::Action;
 
 /// A key as the table names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Key {
+pub(super) enum Key {
     /// A letter or sign, as it is typed.
     Char(char),
     /// A letter with the control key.
@@ -19,13 +19,13 @@ pub enum Key {
 
 /// Keys, what they do, and how the help page says it.
 #[derive(Debug, Clone, Copy)]
-pub struct Binding {
+pub(super) struct Binding {
     /// Any of these.
-    pub keys: &'static [Key],
+    pub(super) keys: &'static [Key],
     /// What they do; a digit's number is put in.
-    pub action: Action,
+    pub(super) action: Action,
     /// In the words of the help page.
-    pub says: &'static str,
+    pub(super) says: &'static str,
 }
 
 const fn bind(keys: &'static [Key], action: Action, says: &'static str) -> Binding {
@@ -35,7 +35,7 @@ const fn bind(keys: &'static [Key], action: Action, says: &'static str) -> Bindi
 use Key::{Char, Ctrl, Digit, Named};
 
 /// Every key, in the order of the help page: a heading and what stands under it.
-pub const BINDINGS: &[(&str, &[Binding])] = &[
+pub(super) const BINDINGS: &[(&str, &[Binding])] = &[
     (
         "Steps",
         &[
@@ -108,7 +108,7 @@ pub const BINDINGS: &[(&str, &[Binding])] = &[
 ];
 
 /// What a key does while nothing is being typed.
-pub fn action(event: KeyEvent) -> Option<Action> {
+pub(super) fn action(event: KeyEvent) -> Option<Action> {
     let bindings = BINDINGS.iter().flat_map(|(_, bindings)| bindings.iter());
     bindings.into_iter().find_map(|binding| {
         let key = binding.keys.iter().find(|key| key.is(event))?;
@@ -120,7 +120,7 @@ pub fn action(event: KeyEvent) -> Option<Action> {
 }
 
 /// What a key does while something is being typed.
-pub fn typing(event: KeyEvent) -> Option<Action> {
+pub(super) fn typing(event: KeyEvent) -> Option<Action> {
     let is_command = event.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
     match event.code {
         KeyCode::Enter => Some(Action::Accept),
@@ -151,7 +151,7 @@ impl Key {
     }
 
     /// How it is called on a keyboard; without arrows where there is only ASCII.
-    pub fn name(self, ascii: bool) -> String {
+    pub(super) fn name(self, ascii: bool) -> String {
         match self {
             Self::Char(' ') => "space".to_owned(),
             Self::Char(letter) => letter.to_string(),

@@ -9,9 +9,9 @@
 
 mod bench;
 mod board;
-pub mod draw;
+mod draw;
 mod help;
-pub mod keys;
+mod keys;
 mod list;
 mod matrix;
 mod moves;
@@ -22,14 +22,14 @@ mod signals;
 #[cfg(not(unix))]
 #[path = "no_signals.rs"]
 mod signals;
-pub mod state;
+mod state;
 pub mod terminal;
 #[cfg(test)]
 mod tests;
 mod theme;
 mod told;
 
-pub use state::{After, State};
+pub use state::{Action, After, State};
 pub use theme::Theme;
 
 use crate::fault::{Fault, Outcome, reason};

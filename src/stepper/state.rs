@@ -146,7 +146,7 @@ impl State {
     }
 
     /// Whether keys are letters of something that is being typed.
-    pub fn is_typing(&self) -> bool {
+    pub(super) fn is_typing(&self) -> bool {
         self.typing.is_some()
     }
 
