@@ -262,7 +262,7 @@ projections: {w_q: {random: {seed: 7}}, w_k: {random: {seed: 8}}, w_v: {random: 
     let run = run::run(room.path(), &["trace", "lesson.yaml", "--format", "png", "-o", "all.png"]);
     assert_eq!(run.status, Some(2));
     assert!(run.err.starts_with("error: a figure of 256 panels would be "), "{}", run.err);
-    assert!(run.err.contains("--heads"), "{}", run.err);
+    assert!(run.err.contains("fewer heads"), "{}", run.err);
     assert!(!room.path().join("all.png").exists());
     let page = svg(room.path(), &["trace", "lesson.yaml", "--heads", "7,256"]);
     assert!(page.contains(">head 7<") && page.contains(">head 256<"));

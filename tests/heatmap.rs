@@ -65,8 +65,8 @@ fn below_titles(page: &str) -> Vec<&str> {
 
 /// By hand: e^(1/√2) = 2.0281. In head 1 row a shares 2.0281 : 1 : 2.0281, so 0.4011, 0.1978, 0.4011; row c has e^√2 =
 /// 4.1133 for itself against 2.0281 twice: 0.2483, 0.2483, 0.5035, the largest of all. Of that 0.4011 is 0.797, the
-/// fourth of five rungs (from 0.6 to 0.8); 0.1978 is 0.393, the second; 0.2483 is 0.493, the third; and head 2's 0.3333
-/// is 0.662, the fourth.
+/// last of four rungs (from 0.75 on); 0.1978 is 0.393 and 0.2483 is 0.493, the second; and head 2's 0.3333 is 0.662, the
+/// third.
 #[test]
 fn without_colour_there_is_ink_above_every_number() {
     let page = picture(here(), None, &["trace"]);
@@ -75,16 +75,16 @@ fn without_colour_there_is_ink_above_every_number() {
         &lines[..7],
         [
             "     a     b     c         a     b     c",
-            "  ▓▓▓▓▓▓░░░░░░▓▓▓▓▓▓    ██████▒▒▒▒▒▒▒▒▒▒▒▒",
+            "  ██████▒▒▒▒▒▒██████    ██████▒▒▒▒▒▒▒▒▒▒▒▒",
             "a  0.40  0.20  0.40   a  0.50  0.25  0.25",
-            "  ░░░░░░▓▓▓▓▓▓▓▓▓▓▓▓    ▒▒▒▒▒▒██████▒▒▒▒▒▒",
+            "  ▒▒▒▒▒▒████████████    ▒▒▒▒▒▒██████▒▒▒▒▒▒",
             "b  0.20  0.40  0.40   b  0.25  0.50  0.25",
             "  ▒▒▒▒▒▒▒▒▒▒▒▒██████    ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓",
             "c  0.25  0.25  0.50   c  0.33  0.33  0.33",
         ],
         "{page}"
     );
-    assert!(page.contains("[██] 0.40 to 0.50"), "{page}");
+    assert!(page.contains("[██] 0.38 to 0.50"), "{page}");
 }
 
 /// The largest weight is yellow under black, as viridis ends (253, 231, 37); a third of it lies at 0.662 · 255 = 169.
@@ -110,7 +110,7 @@ fn a_terminal_of_256_colours_gets_those_and_one_of_16_gets_ink() {
     xterm.args(["trace", "--format", "heatmap"]).env("CLICOLOR_FORCE", "1").env("TERM", "xterm");
     let page = run::ended(&mut xterm).out;
     // Titles are bold, and shades are drawn in the text's own colour.
-    assert!(page.contains("\u{1b}[1mhead.1.weights") && page.contains("▓▓▓▓▓▓░░░░░░"), "{page}");
+    assert!(page.contains("\u{1b}[1mhead.1.weights") && page.contains("██████▒▒▒▒▒▒"), "{page}");
     assert!(!page.contains("48;"), "{page}");
     xterm.env("TERM", "xterm-256color");
     assert!(run::ended(&mut xterm).out.contains("48;5;"));
@@ -133,7 +133,7 @@ fn scores_have_a_scale_of_their_own_and_hidden_ones_are_not_on_it() {
     let words = page.replace('\n', " ");
     assert!(words.contains("0.00 to 1.41, the least to the largest number shown"), "{page}");
     assert!(words.contains("· is −∞, hidden by a mask."), "{page}");
-    assert!(words.contains("0 to 1.00, the largest weight shown"), "{page}");
+    assert!(words.contains("0 to 0.67, the largest weight of a query with a choice"), "{page}");
 }
 
 /// The same numbers transposed: what row c of head 1 holds stands in column c.
@@ -234,10 +234,10 @@ fn ascii_is_nothing_but_ascii() {
         let page = picture(room.path(), None, args);
         assert!(page.is_ascii(), "{:?}", page.lines().find(|line| !line.is_ascii()));
     }
-    // Row c of head 1: 0.33 of 1.00 is on the third of eight rungs, 0.67 on the sixth.
+    // Row c of head 1: 0.33 of 0.67, the largest where there is a choice, is on the fourth of seven rungs.
     let page = picture(room.path(), None, &["trace", "masks", "--ascii", "--heads", "1"]);
     let lines = below_titles(&page);
-    assert!(lines[5].contains("======%%%%%%"), "{page}");
+    assert!(lines[5].contains("******@@@@@@"), "{page}");
     assert_eq!(lines[6], "  c    .   0.33  0.67    .", "{page}");
 }
 

@@ -151,7 +151,7 @@ fn a_score_is_made_from_its_query_and_its_key() {
         cell[0],
         serde_json::json!([[place("head.1.q"), 2, 3, 0, 2], [place("head.1.k"), 2, 3, 0, 2]])
     );
-    assert_eq!(cell[2], "(q[3,1]·k[3,1] + q[3,2]·k[3,2]) · 1/√2");
+    assert_eq!(cell[3], "(q[3,1]·k[3,1] + q[3,2]·k[3,2]) · 1/√2");
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn a_page_stays_small_and_says_what_it_leaves_out() {
     fs::write(room.path().join("large.yaml"), lesson).unwrap();
     let page = page(room.path(), &["large.yaml"]);
     assert_well_formed(&page);
-    assert!(page.len() < 3_000_000, "{}", page.len());
+    assert!(page.len() < 5_000_000, "{}", page.len());
     assert_eq!(page.matches("<img class=\"map in-rows\"").count(), 4);
     // 200 × 200 weights in at most 128 × 128 points: blocks of 2 × 2, 100 × 100 points.
     assert!(page.contains("All 200 × 200 weights: each point the largest of 2 × 2 weights."));

@@ -55,8 +55,10 @@ pub(super) fn session(state: &mut State, theme: Theme) -> io::Result<()> {
     let _watch = Watch::over_the_terminal()?;
     // The flag has decided about colour; what the environment says has been heard there.
     style::force_color_output(theme == Theme::Coloured);
+    refuse_a_boundless_screen()?;
     let mut terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
     loop {
+        refuse_a_boundless_screen()?;
         terminal.draw(|frame| draw::frame(frame, state, theme))?;
         let after = match next(&signals)? {
             Happening::Key(key) if state.is_typing() => keys::typing(key).map(|action| state.apply(action)),
@@ -85,6 +87,16 @@ pub(super) fn session(state: &mut State, theme: Theme) -> io::Result<()> {
             Some(After::Redraw) => terminal.clear()?,
             Some(After::Draw) | None => {}
         }
+    }
+}
+
+/// A terminal may claim any size, up to 65,535 × 65,535, and all of it would be kept twice.
+fn refuse_a_boundless_screen() -> io::Result<()> {
+    const MOST: usize = 1_000_000;
+    let (columns, rows) = ratatui::crossterm::terminal::size()?;
+    match usize::from(columns) * usize::from(rows) {
+        0..=MOST => Ok(()),
+        _ => Err(io::Error::other(format!("it claims to be {columns} columns wide and {rows} rows high"))),
     }
 }
 

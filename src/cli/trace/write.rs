@@ -1,10 +1,12 @@
 //! A trace, and the view that the format names.
 
+use std::io::Write;
+
 use super::format::With;
 use super::{TraceArgs, TraceFormat, Which, script};
 use crate::cli::output::{self, Body, Content};
 use crate::exact::Exact;
-use crate::fault::Outcome;
+use crate::fault::{Outcome, visible};
 use crate::lesson::Problem;
 use crate::plan::StepId;
 use crate::trace::origin::Depth;
@@ -76,5 +78,15 @@ pub(super) fn write(
             Box::new(move |out| heat::png::write(&figure, out))
         }
     };
-    output::write(&args.common, args.format.content(), body)
+    output::write(&args.common, args.format.content(), body)?;
+    let is_program = matches!(args.format, TraceFormat::Python | TraceFormat::Ipynb);
+    if let Some(making) = source.needs().filter(|_| is_program && !args.common.quiet) {
+        // Nobody is left to tell if standard error is closed.
+        let _ = writeln!(
+            std::io::stderr(),
+            "note: it holds more numbers than anybody types; it reads inputs.npz, made by\n  {}",
+            visible(&making)
+        );
+    }
+    Ok(())
 }

@@ -28,7 +28,7 @@ use crate::ops::Op;
 use groups::Group;
 
 /// More numbers than this are not typed but read from a file.
-const MOST_TYPED: usize = 800;
+const MOST_TYPED: usize = 2_000;
 
 /// What a program is written from.
 pub struct Source<'a> {
@@ -94,6 +94,13 @@ pub fn write_notebook(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()
 }
 
 impl Source<'_> {
+    /// The command that makes the file which the program reads; `None` where it needs no file.
+    pub fn needs(&self) -> Option<String> {
+        let groups = groups::all(self);
+        let numbers: usize = groups.iter().map(|group| given::typed(group)).sum();
+        (numbers + masks::typed(self.scene.attention) > MOST_TYPED).then(|| self.making_inputs())
+    }
+
     /// The command that makes the file which a program with large arrays reads.
     fn making_inputs(&self) -> String {
         format!("{} --format npz --output inputs.npz", self.request)
@@ -104,9 +111,8 @@ impl Program {
     /// Words take long to find where there are many numbers, so only where they `are_told`.
     fn new(source: &Source<'_>, library: &Library, are_told: bool) -> Self {
         let groups = groups::all(source);
-        let numbers: usize = groups.iter().map(|group| given::typed(group)).sum();
-        let numbers = numbers + masks::typed(source.scene.attention);
-        let author = Author { source, library, groups: &groups, reads_file: numbers > MOST_TYPED, are_told };
+        let author =
+            Author { source, library, groups: &groups, reads_file: source.needs().is_some(), are_told };
         let mut computed: Vec<&Group<'_>> = groups.iter().filter(|group| !group.is_given()).collect();
         computed.sort_by_key(|group| group.stage());
         let blocks: Vec<Block> = computed.into_iter().map(|group| author.block(group)).collect();

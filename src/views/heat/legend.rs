@@ -39,6 +39,10 @@ pub(super) fn legend(
         let common = if panels.len() > 1 { "One scale for all panels" } else { "The scale" };
         let most = shown(scale.most);
         words.push(match panels.iter().all(Panel::are_weights) {
+            true if panels.iter().flat_map(Panel::numbers).any(|weight| *weight > scale.most) => format!(
+                "{common}: 0 to {most}, the largest weight of a query with a choice; one that sees a single key \
+                 gives it 1, and the last shade."
+            ),
             true => format!("{common}: 0 to {most}, the largest weight shown."),
             false => {
                 format!("{common}: {} to {most}, the least to the largest number shown.", shown(scale.least))
@@ -170,6 +174,6 @@ mod tests {
         assert_eq!(marks, ["-1.00", "0.00", "1.00", "2.00", "3.00"]);
         assert_eq!(strip.trim_end_matches('\n').len(), STRIP);
         let ink = Brush { colours: Colours::None, ..brush };
-        assert!(ladder(&Scale { least: 0.0, most: 1.0 }, 2, &ink).contains("[▒▒] 0.40 to 0.60"));
+        assert!(ladder(&Scale { least: 0.0, most: 1.0 }, 2, &ink).contains("[▒▒] 0.25 to 0.50"));
     }
 }

@@ -120,11 +120,12 @@ fn terminal_rgb(number: u8) -> Rgb {
     (level(cube / 36), level(cube / 6 % 6), level(cube % 6))
 }
 
-/// Characters that grow darker on paper and lighter on a dark screen: more ink for more.
-pub const BLOCKS: &[char] = &[' ', '░', '▒', '▓', '█'];
+/// Characters that grow darker on paper and lighter on a dark screen: more ink for more, and some for the least, which
+/// is not hidden.
+pub const BLOCKS: &[char] = &['░', '▒', '▓', '█'];
 
 /// The same with ASCII characters.
-pub const ASCII: &[char] = &[' ', '-', '=', '+', '*', '%', '#', '@'];
+pub const ASCII: &[char] = &['-', '=', '+', '*', '%', '#', '@'];
 
 /// The rung of a ladder that `t` stands on; each takes an equal share from 0 to 1.
 pub fn rung(t: f64, ladder: &[char]) -> char {
@@ -262,11 +263,11 @@ mod tests {
         assert_eq!(terminal_rgb(244), (128, 128, 128));
     }
 
-    /// Five rungs: up to a fifth nothing, from four fifths on everything.
+    /// Four rungs: a quarter each, from three quarters on everything.
     #[test]
     fn each_rung_takes_an_equal_share() {
-        let drawn: String = [0.0, 0.19, 0.2, 0.5, 0.79, 0.8, 1.0].map(|t| rung(t, BLOCKS)).iter().collect();
-        assert_eq!(drawn, "  ░▒▓██");
-        assert_eq!((rung(0.0, ASCII), rung(0.5, ASCII), rung(1.0, ASCII)), (' ', '*', '@'));
+        let drawn: String = [0.0, 0.24, 0.25, 0.5, 0.74, 0.75, 1.0].map(|t| rung(t, BLOCKS)).iter().collect();
+        assert_eq!(drawn, "░░▒▓▓██");
+        assert_eq!((rung(0.0, ASCII), rung(0.5, ASCII), rung(1.0, ASCII)), ('-', '*', '@'));
     }
 }

@@ -72,7 +72,15 @@ impl Scale {
     /// The scale that a kind of matrix is shown on: weights are shares, which start at nothing.
     fn of(panels: &[Panel<'_>], are_weights: bool) -> Self {
         let start = if are_weights { 0.0 } else { f64::INFINITY };
-        let numbers = panels.iter().flat_map(|panel| panel.numbers()).filter(|number| number.is_finite());
+        // The first query of a causal mask sees itself alone and gives it 1, which would leave the others in the dark.
+        let mut numbers: Vec<f64> = match are_weights {
+            true => panels.iter().flat_map(Panel::queries).filter(|keys| keys.len() > 1).flatten().collect(),
+            false => Vec::new(),
+        };
+        if numbers.is_empty() {
+            numbers = panels.iter().flat_map(|panel| panel.numbers()).copied().collect();
+        }
+        let numbers = numbers.iter().filter(|number| number.is_finite());
         let (least, most) = numbers.fold((start, f64::NEG_INFINITY), |(least, most), number| {
             (least.min(*number), most.max(*number))
         });
@@ -247,6 +255,22 @@ impl Panel<'_> {
             }
         }
         most
+    }
+
+    /// The weights of each query on the keys that it sees.
+    fn queries(&self) -> Vec<Vec<f64>> {
+        let (rows, columns) = self.sheet.shape();
+        let down = self.axes.0 == word(Axis::Queries);
+        let (queries, keys) = if down { (rows, columns) } else { (columns, rows) };
+        let seen = |query: usize, key: usize| match if down {
+            self.single(query, key)
+        } else {
+            self.single(key, query)
+        } {
+            Cell::Value(weight) => Some(weight),
+            Cell::Hidden | Cell::Undefined => None,
+        };
+        (0..queries).map(|query| (0..keys).filter_map(|key| seen(query, key)).collect()).collect()
     }
 
     fn single(&self, row: usize, column: usize) -> Cell {

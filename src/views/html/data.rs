@@ -2,7 +2,7 @@
 //!
 //! `{"steps": [{"id", "title", "shape": [r, c], "given", "shown", "rows": [[row, words] or null …], "columns": […],
 //! "cells": [cell …]}]}`; the cells of the shown rows and columns, row by row, tokens in rows. A cell is `null` where
-//! the page has no room for it, or `[sources, largest, line, line, …]`; a source is `[step, from row, to row, from
+//! the page has no room for it, or `[sources, largest, reason, line, line, …]`; a source is `[step, from row, to row, from
 //! column, to column]` with steps by their place in the list, counted from 0, ends not included.
 
 use std::collections::HashMap;
@@ -26,13 +26,25 @@ pub(super) fn of(scene: &Scene<'_>, extent: &Extent) -> Value {
         list.place(step.id);
     }
     let mut steps = Vec::with_capacity(shown.len());
-    let mut room = extent.derived;
-    for (at, step) in shown.iter().enumerate() {
-        // What a step does not need is left to those after it.
-        let share = room / (shown.len() - at);
-        let (value, taken) = of_step(scene, extent, step, &mut list, share);
-        room -= taken.min(room);
+    let share = extent.derived / shown.len().max(1);
+    let mut taken = Vec::with_capacity(shown.len());
+    for step in &shown {
+        let (value, bytes) = of_step(scene, extent, step, &mut list, share);
+        taken.push(bytes);
         steps.push(value);
+    }
+    // What some steps do not need goes to those that it is short for, and once more while it helps.
+    let mut most = share;
+    for _ in 0..4 {
+        let short: Vec<usize> = (0..shown.len()).filter(|at| taken[*at] >= most).collect();
+        let room = extent.derived.saturating_sub(taken.iter().sum());
+        if short.is_empty() || room < most / 8 {
+            break;
+        }
+        most += room / short.len();
+        for at in short {
+            (steps[at], taken[at]) = of_step(scene, extent, shown[at], &mut list, most);
+        }
     }
     // Steps that cells were made from, but that are not shown themselves.
     let others: Vec<&Step> = list.ids[steps.len()..].iter().filter_map(|id| plan.get(*id)).collect();
@@ -100,7 +112,8 @@ fn derived(scene: &Scene<'_>, cell: Cell, list: &mut List) -> Option<Value> {
         .map(|s| json!([list.place(s.step), s.rows.start, s.rows.end, s.columns.start, s.columns.end]))
         .collect();
     let largest = derivation.largest.map_or(Value::Null, |(names, number)| json!([names, number]));
-    let mut value = vec![Value::Array(sources), largest];
+    let reason = scene.trace.reason(cell).map_or(Value::Null, Value::String);
+    let mut value = vec![Value::Array(sources), largest, reason];
     value.extend(derivation.lines.into_iter().map(Value::String));
     Some(Value::Array(value))
 }

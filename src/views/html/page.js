@@ -186,20 +186,21 @@
       parts.push(element("p", {}, "The page has no room for this one. It is shown by ",
         element("code", {}, `mha trace \u2026 --explain '${nameOf(cell)}'`)));
     } else {
-      const [sources, largest, ...lines] = data;
+      const [sources, largest, reason, ...lines] = data;
       const list = element("ul", {});
       if (largest) {
         list.append(element("li", { class: "line" }, "m = ", ...linked(largest[0], sources),
           ` = ${largest[1]}, the largest; subtracting it changes no weight`));
       }
       for (const line of lines) list.append(element("li", { class: "line" }, "= ", ...linked(line, sources)));
+      if (reason) list.append(element("li", { class: "line" }, reason));
       parts.push(list);
       if (isTurned()) {
         parts.push(element("p", { class: "hint" },
           "In names such as q[3,1] the first number is the row before turning: the token."));
       }
       if (sources.length) parts.push(element("h3", {}, "Made from"));
-      else parts.push(element("p", {}, "A rule of this step sets it, whatever the numbers before it are."));
+      else if (!reason) parts.push(element("p", {}, "A rule of this step sets it, whatever the numbers before it are."));
       const from = element("ul", {});
       for (const source of sources) {
         const there = steps[source[0]], { before, after } = said(source);
