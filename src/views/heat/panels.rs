@@ -69,8 +69,9 @@ impl Scale {
         if span > 0.0 { ((value - self.least) / span).clamp(0.0, 1.0) } else { 0.5 }
     }
 
-    /// The scale that a kind of matrix is shown on: weights are shares, which start at nothing.
-    fn of(panels: &[Panel<'_>], are_weights: bool) -> Self {
+    /// The scale that a kind of matrix is shown on: weights are shares, which start at nothing, and it ends at the
+    /// largest of a query that has a choice.
+    pub fn of(panels: &[Panel<'_>], are_weights: bool) -> Self {
         let start = if are_weights { 0.0 } else { f64::INFINITY };
         // The first query of a causal mask sees itself alone and gives it 1, which would leave the others in the dark.
         let mut numbers: Vec<f64> = match are_weights {

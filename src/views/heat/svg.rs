@@ -16,7 +16,7 @@ use crate::views::number::number;
 use crate::views::page::shorten;
 
 /// Where a mask hides a cell: paper, with a line across it.
-pub const HIDDEN: Rgb = (255, 255, 255);
+pub(super) const HIDDEN: Rgb = (255, 255, 255);
 /// Where a cell is not a number.
 pub const UNDEFINED: Rgb = (0xbb, 0xbb, 0xbb);
 

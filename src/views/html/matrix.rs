@@ -53,6 +53,11 @@ pub(super) fn write(
     table(sheet, step, value, panel.as_ref(), &shown, page);
     if let Some(panel) = &panel {
         let most = number(sheet.scale.most, scene.page.digits);
+        // A query that sees one key gives it 1, beyond a scale made for those that have a choice.
+        let most = match panel.numbers().any(|weight| *weight > sheet.scale.most) {
+            true => format!("{most} and more"),
+            false => most,
+        };
         if !shown.is_whole() {
             picture(sheet, step, page)?;
         }

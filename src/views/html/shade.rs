@@ -9,8 +9,8 @@ use base64::prelude::BASE64_STANDARD;
 use crate::plan::{HeadStep, Name, StepId};
 use crate::views::Scene;
 use crate::views::heat::palette::{self, hex};
-use crate::views::heat::panels::{Cell, Panel, Scale};
-use crate::views::heat::svg::{HIDDEN, UNDEFINED};
+use crate::views::heat::panels::{self, Cell, Panel, Scale};
+use crate::views::heat::svg::UNDEFINED;
 use crate::views::heat::{figure, png};
 
 /// Shades between none and the most: finer steps no eye tells apart in a cell with a number in it.
@@ -23,11 +23,9 @@ pub(super) fn is_shaded(id: StepId) -> bool {
 
 /// From 0 to the largest weight of all steps that are shown: one scale for all heads, so that they can be compared.
 pub(super) fn scale(scene: &Scene<'_>) -> Scale {
-    let shaded = scene.steps.iter().filter(|id| is_shaded(**id)).filter_map(|id| scene.trace.get(*id));
-    Scale {
-        least: 0.0,
-        most: shaded.map(|value| value.iter().copied().fold(0.0, f64::max)).fold(0.0, f64::max),
-    }
+    let shaded = scene.steps.iter().filter(|id| is_shaded(**id));
+    let panels: Vec<Panel<'_>> = shaded.filter_map(|id| panels::of_step(scene, *id)).collect();
+    Scale::of(&panels, true)
 }
 
 /// The class of a cell.
@@ -68,9 +66,8 @@ pub(super) fn picture(scale: Scale, panel: &Panel<'_>) -> io::Result<String> {
 /// The classes of [`class`] as CSS, each with ink that can be read on it.
 pub(super) fn css() -> String {
     let shades = (0..=SHADES).map(|at| (format!("s{at}"), palette::rgb(at as f64 / SHADES as f64)));
-    let others = [("masked".to_owned(), HIDDEN), ("undefined".to_owned(), UNDEFINED)];
     let mut css = String::new();
-    for (class, ground) in shades.chain(others) {
+    for (class, ground) in shades.chain([("undefined".to_owned(), UNDEFINED)]) {
         let ink = hex(palette::ink(ground).rgb());
         let _ = writeln!(css, ".{class}{{background:{};color:{ink}}}", hex(ground));
     }
