@@ -5,7 +5,7 @@
 //!                                                                         └──> notebook (.ipynb)
 //! ```
 //!
-//! The plan says what each step computes and from what; [`steps`] says it in Python, in the words of a [`Library`].
+//! The plan says what each step computes and from what; `steps.rs` says it in Python, in the words of a [`Library`].
 
 mod given;
 mod groups;

@@ -33,17 +33,13 @@ pub(super) fn of(scene: &Scene<'_>, extent: &Extent) -> Value {
         taken.push(bytes);
         steps.push(value);
     }
-    // What some steps do not need goes to those that it is short for, and once more while it helps.
-    let mut most = share;
-    for _ in 0..4 {
-        let short: Vec<usize> = (0..shown.len()).filter(|at| taken[*at] >= most).collect();
-        let room = extent.derived.saturating_sub(taken.iter().sum());
-        if short.is_empty() || room < most / 8 {
-            break;
-        }
-        most += room / short.len();
+    // What some steps do not need goes to those that it is short for. Once: they are worked out anew.
+    let short: Vec<usize> = (0..shown.len()).filter(|at| taken[*at] >= share).collect();
+    let room = extent.derived.saturating_sub(taken.iter().sum());
+    let more = room / short.len().max(1);
+    if more > share / 8 {
         for at in short {
-            (steps[at], taken[at]) = of_step(scene, extent, shown[at], &mut list, most);
+            (steps[at], taken[at]) = of_step(scene, extent, shown[at], &mut list, share + more);
         }
     }
     // Steps that cells were made from, but that are not shown themselves.

@@ -11,7 +11,7 @@ const MOST_CELLS: usize = 16_000;
 /// Steps on a page.
 const MOST_STEPS: usize = 1_500;
 /// Bytes of derivations on a page.
-const MOST_DERIVED: usize = 4_000_000;
+const MOST_DERIVED: usize = 3_000_000;
 /// Pixels of all pictures on a page together, and of the side of one.
 const MOST_PIXELS: usize = 200_000;
 const WIDEST_PICTURE: usize = 128;

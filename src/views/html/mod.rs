@@ -1,7 +1,7 @@
 //! One page for a browser, in one file: every step's table, and for every number where it comes from.
 //!
 //! The page fetches nothing: its style and its script stand in it, and a policy forbids everything else. The script
-//! computes nothing: what it shows and lights stands in the page as data ([`data`]). Without it the tables are there.
+//! computes nothing: what it shows and lights stands in the page as data (`data.rs`). Without it the tables are there.
 
 mod data;
 mod extent;
