@@ -54,19 +54,11 @@ fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write
     let Some(value) = scene.trace.get(step.id) else { return Ok(()) };
     let sheet = Sheet::new(step, value, scene.labels, scene.page.layout).with_exact(scene.exact, step.id);
     write_table(scene, &sheet, out)?;
-    if detail != Detail::Bare {
-        if let Some(why) = sheet.why_not_exact() {
-            say(scene, &format!("Decimals: {why}."), out)?;
+    for words in table::remarks(scene, step, sheet.why_not_exact()) {
+        match words.strip_prefix("» ") {
+            Some(story) => writeln!(out, "\n> {}", line(scene, story))?,
+            None => say(scene, &words, out)?,
         }
-        for words in table::words(scene, step) {
-            match words.strip_prefix("» ") {
-                Some(story) => writeln!(out, "\n> {}", line(scene, story))?,
-                None => say(scene, &words, out)?,
-            }
-        }
-    }
-    if detail == Detail::Counted {
-        say(scene, &table::cost(scene, step), out)?;
     }
     Ok(())
 }

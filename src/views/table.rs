@@ -73,6 +73,21 @@ pub fn notes(scene: &Scene<'_>) -> Vec<String> {
     notes
 }
 
+/// What stands below a step's table, as the page's detail wants it: why it shows decimals, what happened, what it cost.
+/// The lesson's own sentences begin with `» `.
+pub fn remarks(scene: &Scene<'_>, step: &Step, why_not_exact: Option<&str>) -> Vec<String> {
+    let detail = scene.page.detail;
+    let mut remarks = Vec::new();
+    if detail != Detail::Bare {
+        remarks.extend(why_not_exact.map(|why| format!("Decimals: {why}.")));
+        remarks.extend(words(scene, step));
+    }
+    if detail == Detail::Counted {
+        remarks.push(cost(scene, step));
+    }
+    remarks
+}
+
 /// What has to be said of a page with tokens in columns.
 pub const TURNED: &str = "Every matrix is turned here: a token is a column. Rows, columns and sizes in the lesson's own \
                           words are those before turning.";
