@@ -146,6 +146,7 @@ impl<'a> Evaluator<'a> {
             Function::Cos if x.is_zero() => Ok(whole(1).into()),
             Function::Sin => Err(Why::Turn("sin", x.value())),
             Function::Cos => Err(Why::Turn("cos", x.value())),
+            Function::Half => Err(Why::Half),
         }
     }
 }

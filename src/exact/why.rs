@@ -23,6 +23,8 @@ pub enum Why {
     MuchWork,
     /// A rotation by so many radians.
     Turn(&'static str, f64),
+    /// A number rounded to half precision.
+    Half,
     /// e to a power that holds powers of e itself.
     PowerOfPower,
     /// The root of something other than a fraction from 0.
@@ -61,6 +63,7 @@ impl fmt::Display for Why {
                 let unit = if angle == "1" { "radian" } else { "radians" };
                 write!(f, "turns by {angle} {unit}, and {function} {angle} has no exact form")
             }
+            Self::Half => f.write_str("rounds to half precision, which has no exact form"),
             Self::PowerOfPower => f.write_str("would need e to a power that itself holds powers of e"),
             Self::RootOfMore => f.write_str("would need the root of what is not a fraction"),
             Self::ByZero => f.write_str("would divide by 0"),

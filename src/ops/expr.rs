@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::View;
+use half::f16;
+
+use super::{Real, View};
 
 /// The arithmetic behind one cell.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +54,8 @@ pub enum Function {
     Sin,
     /// cos x, radians
     Cos,
+    /// The nearest half-precision number; ±∞ beyond 65504.
+    Half,
 }
 
 impl Function {
@@ -63,6 +67,9 @@ impl Function {
             Self::Tanh => libm::tanh(x),
             Self::Sin => libm::sin(x),
             Self::Cos => libm::cos(x),
+            // By way of single precision, in which sums of half-precision products are kept; never by the processor's
+            // own conversion, which not every one has.
+            Self::Half => f64::from(f16::from_f32_const(f32::of(x))),
         }
     }
 }

@@ -12,18 +12,31 @@ mod expr;
 mod given;
 mod heads;
 mod mask;
+mod mask_times;
 mod mix;
+mod mix_transposed;
 mod online_softmax;
 mod project;
+mod project_blocks;
+mod project_mean;
+mod project_transposed;
 mod real;
+mod rearrange;
+mod reweighed;
 mod rms_norm;
 mod rope;
+mod rope_wide;
+mod row_share;
 mod rows;
 mod scores;
+mod scores_in_half;
 mod simd;
 mod sink_weight;
 mod softcap;
 mod softmax;
+mod softmax_down;
+mod softmax_over_heads;
+mod times;
 mod told;
 
 use nalgebra::DMatrix;
@@ -38,17 +51,30 @@ pub use expr::{Expr, Function};
 pub use given::Given;
 pub use heads::{MergeHeads, SplitHeads};
 pub use mask::Mask;
+pub use mask_times::MaskTimes;
 pub use mix::Mix;
+pub use mix_transposed::MixTransposed;
 pub use online_softmax::{FinishSoftmax, OnlineSoftmax};
 pub use project::Project;
+pub use project_blocks::ProjectBlocks;
+pub use project_mean::ProjectMean;
+pub use project_transposed::ProjectTransposed;
 pub use real::{Arithmetic, Real, View, product};
+pub use rearrange::{Place, Rearrange};
+pub use reweighed::Reweighed;
 pub use rms_norm::RmsNorm;
 pub use rope::{Rope, RopeLayout};
+pub use rope_wide::RopeWide;
+pub use row_share::RowShare;
 pub use rows::Rows;
 pub use scores::{Scale, Scores};
+pub use scores_in_half::ScoresInHalf;
 pub use sink_weight::SinkWeight;
 pub use softcap::Softcap;
 pub use softmax::{FullyMaskedRows, Softmax};
+pub use softmax_down::SoftmaxDown;
+pub use softmax_over_heads::SoftmaxOverHeads;
+pub use times::Times;
 use told::times;
 pub use told::{Formula, Layout, Role, Shape, Signs, Told, list, size};
 
@@ -130,6 +156,9 @@ macro_rules! operations {
 operations! {
     Given, Project, Columns, Rows, RmsNorm, Rope, Scores, Softcap, Bias, Mask, Softmax, SinkWeight, Mix, Concat,
     Average, SplitHeads, MergeHeads, Batched, OnlineSoftmax, FinishSoftmax,
+    // What wrong computations of attention do in place of the right one.
+    Rearrange, ProjectTransposed, ProjectBlocks, ProjectMean, SoftmaxDown, SoftmaxOverHeads, RowShare, Reweighed,
+    MixTransposed, MaskTimes, RopeWide, ScoresInHalf, Times,
 }
 
 /// Σₖ a[row, k] · b[k, column], as an expression over inputs `a` and `b`.

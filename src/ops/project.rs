@@ -16,28 +16,21 @@ pub struct Project;
 
 impl Operation for Project {
     fn shape(&self, inputs: &[Shape]) -> Result<Shape, String> {
-        let [x, w, bias @ ..] = inputs else { return Err("a projection needs x and w".to_owned()) };
+        let [x, w, bias @ ..] = inputs else { return Err(WITHOUT.to_owned()) };
         equal("columns of the input and rows of the projection", x.1, w.0)?;
-        if let [bias, ..] = bias {
-            equal("the bias and the columns of the projection", bias.1, w.1)?;
-        }
+        bias_fits(bias, w.1)?;
         Ok((x.0, w.1))
     }
 
     fn compute<T: Real>(&self, inputs: &[View<'_, T>], arithmetic: Arithmetic) -> DMatrix<T> {
         let mut result = product(inputs[0], inputs[1], arithmetic);
-        if let Some(bias) = inputs.get(2) {
-            for (column, bias) in result.column_iter_mut().zip(bias.iter()) {
-                let mut column = column;
-                column.add_scalar_mut(*bias);
-            }
-        }
+        add_bias(&mut result, inputs);
         result
     }
 
     fn formula(&self, signs: &Signs) -> Formula {
         let [x, w] = [&signs.inputs[0], &signs.inputs[1]];
-        let bias = signs.inputs.get(2).map(|b| format!(" + {b}")).unwrap_or_default();
+        let bias = bias_sign(signs);
         let sizes = signs.facing_inputs();
         match signs.layout {
             Layout::Rows => signs.formula(format!("{x} {w}{bias}"), " · ", &[sizes[0], sizes[1]]),
@@ -46,17 +39,12 @@ impl Operation for Project {
     }
 
     fn explain(&self, row: usize, column: usize, inputs: &[View<'_, f64>]) -> Expr {
-        let sum = dot(0, row, 1, column, inputs[0].ncols(), false);
-        match (sum, inputs.get(2)) {
-            (Expr::Sum(terms), Some(_)) => Expr::Sum(vec![Expr::Sum(terms), Expr::cell(2, 0, column)]),
-            (sum, _) => sum,
-        }
+        with_bias(dot(0, row, 1, column, inputs[0].ncols(), false), column, inputs)
     }
 
     fn cost(&self, inputs: &[Shape]) -> Cost {
         let [x, w, ..] = inputs else { return Cost::default() };
-        let bias = if inputs.len() > 2 { (x.0 * w.1) as u128 } else { 0 };
-        Cost::product(x.0, x.1, w.1) + Cost { additions: bias, ..Cost::default() }
+        Cost::product(x.0, x.1, w.1) + bias_cost(inputs, (x.0, w.1))
     }
 
     fn tell(&self, told: &Told<'_>) -> String {
@@ -82,4 +70,40 @@ impl Operation for Project {
             _ => "Every token times the same matrix.".to_owned(),
         }
     }
+}
+
+/// What is said of a projection that lacks its inputs.
+pub(super) const WITHOUT: &str = "a projection needs x and w";
+
+/// Refuses a bias that is not as wide as the result.
+pub(super) fn bias_fits(bias: &[Shape], width: usize) -> Result<(), String> {
+    bias.first().map_or(Ok(()), |bias| equal("the bias and the columns of the projection", bias.1, width))
+}
+
+/// Adds the bias, the third input, to every row; nothing where there is none.
+pub(super) fn add_bias<T: Real>(result: &mut DMatrix<T>, inputs: &[View<'_, T>]) {
+    if let Some(bias) = inputs.get(2) {
+        for (mut column, bias) in result.column_iter_mut().zip(bias.iter()) {
+            column.add_scalar_mut(*bias);
+        }
+    }
+}
+
+/// ` + b_Q`, where there is a bias.
+pub(super) fn bias_sign(signs: &Signs) -> String {
+    signs.inputs.get(2).map(|b| format!(" + {b}")).unwrap_or_default()
+}
+
+/// What a cell is before the bias, and the bias, where there is one.
+pub(super) fn with_bias(before: Expr, column: usize, inputs: &[View<'_, f64>]) -> Expr {
+    match inputs.get(2) {
+        Some(_) => Expr::Sum(vec![before, Expr::cell(2, 0, column)]),
+        None => before,
+    }
+}
+
+/// An addition a cell of the result, where there is a bias.
+pub(super) fn bias_cost(inputs: &[Shape], result: Shape) -> Cost {
+    let additions = if inputs.len() > 2 { result.0 as u128 * result.1 as u128 } else { 0 };
+    Cost { additions, ..Cost::default() }
 }

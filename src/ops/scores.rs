@@ -25,6 +25,29 @@ impl Scale {
             Self::Given(scale) => scale,
         }
     }
+
+    /// As it follows what it scales: ` / √d_k`, ` · 0.5`, or nothing for a factor of 1.
+    pub(super) fn sign(self) -> String {
+        match self {
+            Self::RootOfDk => " / √d_k".to_owned(),
+            Self::Given(1.0) => String::new(),
+            Self::Given(scale) => format!(" · {}", constant(scale)),
+        }
+    }
+
+    /// The factor as a part of an explanation: 1/√d_k, or the number.
+    pub(super) fn explained(self, d_k: usize) -> Expr {
+        match self {
+            Self::RootOfDk => Expr::Number(1.0).over(Expr::Number(d_k as f64).apply(Function::Sqrt)),
+            Self::Given(scale) => Expr::Number(scale),
+        }
+    }
+
+    /// How many of `cells` numbers it takes a division (or a product) to scale.
+    pub(super) fn cost(self, cells: u128) -> Cost {
+        let divisions = if self == Self::Given(1.0) { 0 } else { cells };
+        Cost { divisions, ..Cost::default() }
+    }
 }
 
 /// How well each key answers each query: inputs q (n_q × d_k), k (n_kv × d_k); gives n_q × n_kv.
@@ -64,11 +87,7 @@ impl Operation for Scores {
 
     fn formula(&self, signs: &Signs) -> Formula {
         let [q, k] = [&signs.inputs[0], &signs.inputs[1]];
-        let scale = match self.scale {
-            Scale::RootOfDk => " / √d_k".to_owned(),
-            Scale::Given(1.0) => String::new(),
-            Scale::Given(scale) => format!(" · {}", constant(scale)),
-        };
+        let scale = self.scale.sign();
         let [q_shape, k_shape] = [signs.shapes[0], signs.shapes[1]];
         match signs.layout {
             Layout::Rows => {
@@ -84,19 +103,12 @@ impl Operation for Scores {
 
     fn explain(&self, row: usize, column: usize, inputs: &[View<'_, f64>]) -> Expr {
         let sum = dot(0, row, 1, column, inputs[0].ncols(), true);
-        match self.scale {
-            Scale::Given(scale) => Expr::Product(vec![sum, Expr::Number(scale)]),
-            Scale::RootOfDk => {
-                let root = Expr::Number(self.d_k as f64).apply(Function::Sqrt);
-                Expr::Product(vec![sum, Expr::Number(1.0).over(root)])
-            }
-        }
+        Expr::Product(vec![sum, self.scale.explained(self.d_k)])
     }
 
     fn cost(&self, inputs: &[Shape]) -> Cost {
         let [q, k] = inputs else { return Cost::default() };
-        let scaled = if self.scale == Scale::Given(1.0) { 0 } else { q.0 as u128 * k.0 as u128 };
-        Cost::product(q.0, q.1, k.0) + Cost { divisions: scaled, ..Cost::default() }
+        Cost::product(q.0, q.1, k.0) + self.scale.cost(q.0 as u128 * k.0 as u128)
     }
 
     fn tell(&self, told: &Told<'_>) -> String {

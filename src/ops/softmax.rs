@@ -36,7 +36,7 @@ const BLOCK: usize = 2048;
 
 impl Softmax {
     /// What each cell of an empty row becomes.
-    fn empty<T: Real>(&self, columns: usize) -> T {
+    pub(super) fn empty<T: Real>(&self, columns: usize) -> T {
         match self.empty_rows {
             FullyMaskedRows::Zeros => T::zero(),
             FullyMaskedRows::Uniform => T::one() / T::of(columns as f64),
@@ -72,7 +72,10 @@ impl Softmax {
         }
         let nothing = T::of(f64::NEG_INFINITY);
         for (row, _) in rows.zip(&largest).filter(|(_, most)| **most == nothing) {
-            weights.row_mut(row).fill(self.empty(scores.ncols()));
+            // NaN is never larger than −∞, so such a row may hold NaN and is then not empty: NaN is what it gives.
+            if scores.row(row).iter().all(|score| *score == nothing) {
+                weights.row_mut(row).fill(self.empty(scores.ncols()));
+            }
         }
     }
 }
@@ -186,7 +189,7 @@ impl Operation for Softmax {
 
 impl Softmax {
     /// What a row that could see nothing holds, in words.
-    fn told_of_empty(&self) -> &'static str {
+    pub(super) fn told_of_empty(&self) -> &'static str {
         match (self.sink, self.empty_rows) {
             (Some(_), _) => "the sink takes all",
             (None, FullyMaskedRows::Zeros) => "zeros, as this lesson asks",

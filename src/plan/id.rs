@@ -120,6 +120,8 @@ words! {
         QRot = "q_rot",
         /// Keys rotated by their positions
         KRot = "k_rot",
+        /// Values rotated as well: a mistake
+        VRot = "v_rot",
         /// Q · Kᵀ · scale (n_q × n_kv), before any mask
         Scores = "scores",
         /// c · tanh(scores / c)

@@ -49,6 +49,7 @@ fn of_head(step: HeadStep) -> &'static str {
         HeadStep::KNorm => "normalised keys",
         HeadStep::QRot => "rotated queries",
         HeadStep::KRot => "rotated keys",
+        HeadStep::VRot => "rotated values",
         HeadStep::Scores => "scores",
         HeadStep::CappedScores => "capped scores",
         HeadStep::BiasedScores => "biased scores",
@@ -135,6 +136,7 @@ pub fn sign(name: Name) -> String {
                 HeadStep::KNorm => format!("K{number}ⁿ"),
                 HeadStep::QRot => format!("Q{number}ʳ"),
                 HeadStep::KRot => format!("K{number}ʳ"),
+                HeadStep::VRot => format!("V{number}ʳ"),
                 HeadStep::Scores => format!("S{number}"),
                 HeadStep::CappedScores => format!("S{number}ᶜ"),
                 HeadStep::BiasedScores => format!("S{number}ᵇ"),
@@ -200,7 +202,9 @@ pub fn axes(name: Name) -> (Axis, Axis) {
             HeadStep::Q | HeadStep::QNorm | HeadStep::QRot | HeadStep::Output => {
                 (Axis::Queries, Axis::Features)
             }
-            HeadStep::K | HeadStep::V | HeadStep::KNorm | HeadStep::KRot => (Axis::Keys, Axis::Features),
+            HeadStep::K | HeadStep::V | HeadStep::KNorm | HeadStep::KRot | HeadStep::VRot => {
+                (Axis::Keys, Axis::Features)
+            }
             HeadStep::SinkWeight => (Axis::Queries, Axis::One),
             HeadStep::Scores
             | HeadStep::CappedScores

@@ -133,10 +133,22 @@ impl<'a, T: Real> Engine<'a, T> {
         .into())
     }
 
-    /// Computes a run of head steps: heads do not read each other, so each thread takes some of them.
+    /// Whether a head in this run reads another one's steps of the same run: only where attention is computed wrongly.
+    fn heads_read_each_other(&self, run: std::ops::Range<usize>) -> bool {
+        let of_another = |step: &Step, input: &StepId| {
+            input.head().is_some()
+                && input.head() != step.id.head()
+                && self.plan.place(*input).is_some_and(|place| run.contains(&place))
+        };
+        let steps = &self.plan.steps()[run.clone()];
+        steps.iter().any(|step| step.inputs.iter().any(|input| of_another(step, input)))
+    }
+
+    /// Computes a run of head steps: where heads do not read each other, each thread takes some of them.
     fn run_heads(&mut self, run: std::ops::Range<usize>) -> Outcome<()> {
         let threads = match self.arithmetic {
             Arithmetic::Ordered => 1,
+            Arithmetic::Fast { .. } if self.heads_read_each_other(run.clone()) => 1,
             Arithmetic::Fast { threads } => threads.max(1),
         };
         let mut lanes: Vec<Vec<usize>> = vec![Vec::new(); threads];
@@ -291,10 +303,12 @@ impl<'a, T: Real> Engine<'a, T> {
 
 /// Finite numbers can overflow in a sum or a product; nothing after that would mean anything.
 ///
-/// What is meant to be infinite or not a number passes: hidden scores, and rows that see nothing.
+/// What is meant to be infinite or not a number passes: hidden scores, rows that see nothing, products that a mistake
+/// holds in half precision, and shares of a sum of 0.
 fn refuse_overflow<T: Real>(step: &Step, inputs: &[View<'_, T>], value: &DMatrix<T>) -> Outcome<()> {
     let meant = match &step.op {
         Op::Mask(_) | Op::Softmax(_) | Op::OnlineSoftmax(_) | Op::FinishSoftmax(_) => true,
+        Op::ScoresInHalf(_) | Op::RowShare(_) => true,
         Op::Batched(batched) => matches!(batched.ops.first(), Some(Op::Mask(_) | Op::Softmax(_))),
         _ => false,
     };

@@ -7,7 +7,8 @@
 //! expression := term { (" + " | " − ") term }        name := step "[" row "," column "]"
 //! term       := factor { ("·" | "/") factor }        row  := step "[" row "]"
 //! factor     := number | name | "m" | "(" expression ")" | "{" count " terms" [ ": " number ] "}"
-//!               | ("e^" | "√" | "cos " | "sin " | "tanh ") factor | "max(" (expression | row) { ", " expression } ")"
+//!               | ("e^" | "√" | "cos " | "sin " | "tanh ") factor | "float16(" expression ")"
+//!               | "max(" (expression | row) { ", " expression } ")"
 //! ```
 //!
 //! Inside a head its own steps go by their last word: `q[3,1]` in `head.1.scores[3,3]` is `head.1.q[3,1]`.
@@ -238,6 +239,8 @@ impl Writer {
                     Function::Tanh => format!("tanh {x}"),
                     Function::Sin => format!("sin {x}"),
                     Function::Cos => format!("cos {x}"),
+                    Function::Half if x.starts_with('(') => format!("float16{x}"),
+                    Function::Half => format!("float16({x})"),
                 }
             }
         }

@@ -53,7 +53,7 @@ pub fn arrays(scene: &Scene<'_>, keep_batch_axis: bool) -> Vec<(String, Array)> 
 /// Query heads of one group read the same keys and values: only the first of them writes them.
 fn repeats_a_shared_head(scene: &Scene<'_>, id: StepId) -> bool {
     match id.name {
-        Name::Head(head, HeadStep::K | HeadStep::V | HeadStep::KNorm | HeadStep::KRot) => {
+        Name::Head(head, HeadStep::K | HeadStep::V | HeadStep::KNorm | HeadStep::KRot | HeadStep::VRot) => {
             head.0 > 0 && scene.attention.kv_head(head.0 - 1) == scene.attention.kv_head(head.0)
         }
         _ => false,

@@ -94,6 +94,8 @@ impl<'a> Reader<'a> {
             ("cos ", f64::cos),
             ("sin ", f64::sin),
             ("tanh ", f64::tanh),
+            // Its bracket is read as a factor in brackets.
+            ("float16", |x| half::f16::from_f32(x as f32).to_f64()),
         ] {
             if self.took(sign) {
                 return function(self.factor());

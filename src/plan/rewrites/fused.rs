@@ -120,7 +120,8 @@ fn add_batched(
 /// The stack that a head's step becomes, where it is computed for all heads at once.
 fn stack_of(step: HeadStep) -> Option<Stack> {
     match step {
-        HeadStep::Q | HeadStep::K | HeadStep::V | HeadStep::SinkWeight => None,
+        // Rotated values are a mistake, which has no fused form.
+        HeadStep::Q | HeadStep::K | HeadStep::V | HeadStep::VRot | HeadStep::SinkWeight => None,
         other => Some(stack_for(other)),
     }
 }
@@ -129,7 +130,7 @@ fn stack_for(step: HeadStep) -> Stack {
     match step {
         HeadStep::Q => Stack::QHeads,
         HeadStep::K => Stack::KHeads,
-        HeadStep::V => Stack::VHeads,
+        HeadStep::V | HeadStep::VRot => Stack::VHeads,
         HeadStep::QNorm => Stack::QNorm,
         HeadStep::KNorm => Stack::KNorm,
         HeadStep::QRot => Stack::QRot,

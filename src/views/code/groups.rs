@@ -92,7 +92,10 @@ impl Group<'_> {
     /// Whether it is there once a key/value head, and not once a query head.
     pub(super) fn is_shared(&self) -> bool {
         let step = self.first().id.name;
-        matches!(step, Name::Head(_, HeadStep::K | HeadStep::V | HeadStep::KNorm | HeadStep::KRot))
+        matches!(
+            step,
+            Name::Head(_, HeadStep::K | HeadStep::V | HeadStep::KNorm | HeadStep::KRot | HeadStep::VRot)
+        )
     }
 
     /// Its shape in words: `2 heads × 3 queries × 3 keys`; a variable has all heads, even where the trace has a step in

@@ -74,6 +74,14 @@ impl Author<'_> {
                 let bias = if group.inputs() > 2 { format!(" + {}", input(2)) } else { String::new() };
                 (String::new(), format!("{} @ {}{bias}", input(0), input(1)))
             }
+            Op::ProjectTransposed(_) => {
+                let bias = if group.inputs() > 2 { format!(" + {}", input(2)) } else { String::new() };
+                (String::new(), format!("{} @ {}.{}(-1, -2){bias}", input(0), input(1), library.swap))
+            }
+            Op::ProjectMean(mean) => {
+                let bias = if group.inputs() > 2 { format!(" + {}", input(2)) } else { String::new() };
+                (String::new(), format!("{} @ {} / {}{bias}", input(0), input(1), mean.heads))
+            }
             Op::Columns(_) => (String::new(), format!("split_heads({}, {})", input(0), self.heads_of(group))),
             Op::RmsNorm(norm) => self.norm(name, &input(0), norm),
             Op::Rope(rope) => (String::new(), format!("rope({}, {})", input(0), self.positions(rope, name))),
@@ -85,6 +93,13 @@ impl Author<'_> {
                     Scale::Given(scale) => format!(" * {}", exact(scale)),
                 };
                 (shared, format!("{} @ {keys}.{}(-1, -2){scale}", input(0), library.swap))
+            }
+            Op::Times(times) => {
+                let factor = match times.factor {
+                    Scale::RootOfDk => format!(" / {}", library.root_of_dk),
+                    Scale::Given(factor) => format!(" * {}", exact(factor)),
+                };
+                (String::new(), format!("{}{factor}", input(0)))
             }
             Op::Softcap(cap) => {
                 let cap = exact(cap.cap);
@@ -102,8 +117,8 @@ impl Author<'_> {
                 (shared, format!("{} @ {values}", input(0)))
             }
             Op::Concat(_) => (String::new(), format!("heads.{}(-3, -2){}", library.swap, library.flatten)),
-            // The plan of one attention call has none of these: variants are not traced by themselves. What they would
-            // hold is taken as it is, so that what follows can be computed.
+            // The plan of one attention call has none of these: they belong to variants and to wrong computations.
+            // What they would hold is taken as it is, so that what follows can be computed.
             Op::Given(_)
             | Op::Rows(_)
             | Op::Average(_)
@@ -111,7 +126,17 @@ impl Author<'_> {
             | Op::MergeHeads(_)
             | Op::Batched(_)
             | Op::OnlineSoftmax(_)
-            | Op::FinishSoftmax(_) => (String::new(), self.loaded_or_typed(group)),
+            | Op::FinishSoftmax(_)
+            | Op::Rearrange(_)
+            | Op::ProjectBlocks(_)
+            | Op::SoftmaxDown(_)
+            | Op::SoftmaxOverHeads(_)
+            | Op::RowShare(_)
+            | Op::Reweighed(_)
+            | Op::MixTransposed(_)
+            | Op::MaskTimes(_)
+            | Op::RopeWide(_)
+            | Op::ScoresInHalf(_) => (String::new(), self.loaded_or_typed(group)),
         };
         match before.strip_suffix(':') {
             Some(_) => {

@@ -95,6 +95,7 @@ impl Reader {
             '−' | '-' => Piece::Sign("{-}"),
             '·' => Piece::Sign(r"\cdot"),
             '×' => Piece::Sign(r"\times"),
+            '⊙' => Piece::Sign(r"\odot"),
             '→' => Piece::Sign(r"\to"),
             '←' => Piece::Sign(r"\leftarrow"),
             'Σ' => Piece::Sign(r"\sum"),
@@ -135,9 +136,18 @@ impl Reader {
         let word: String = self.letters[self.at..].iter().take_while(|c| c.is_ascii_alphabetic()).collect();
         let next = self.peek(word.len());
         word.len() > 1
+            && !self.starts_numbered_function()
             && !WORDS_THAT_ARE_SIGNS.contains(&word.as_str())
             && !next.is_some_and(|c| matches!(c, '(' | '_' | '^') || is_below(c) || above(c).is_some())
             && !word.chars().all(|c| c.is_ascii_uppercase())
+    }
+
+    /// Whether a function whose name ends in digits begins here: `float16(`.
+    fn starts_numbered_function(&self) -> bool {
+        let rest = &self.letters[self.at..];
+        let letters = rest.iter().take_while(|c| c.is_ascii_alphabetic()).count();
+        let digits = rest.iter().skip(letters).take_while(|c| c.is_ascii_digit()).count();
+        letters > 1 && digits > 0 && rest.get(letters + digits) == Some(&'(')
     }
 
     /// Words up to the next sign: `where allowed, else`.
@@ -196,6 +206,9 @@ impl Reader {
 
     /// The letters of one sign: signs of one letter stand side by side (`QK`), a word that is a sign stands alone.
     fn word(&mut self) -> String {
+        if self.starts_numbered_function() {
+            return self.run(|c| c.is_ascii_alphanumeric());
+        }
         let run: String = self.letters[self.at..].iter().take_while(|c| c.is_ascii_alphabetic()).collect();
         let is_product = run.chars().all(|c| c.is_ascii_uppercase()) && run != "QKV";
         let length = if is_product { 1 } else { run.len() };

@@ -1,0 +1,116 @@
+//! The same numbers in other places.
+
+use std::sync::Arc;
+
+use nalgebra::DMatrix;
+
+use super::{Arithmetic, Cost, Expr, Formula, Operation, Real, Shape, Signs, Told, View, equal, size};
+
+/// Where a number is copied from; all counted from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Which input.
+    pub input: u32,
+    /// Its row.
+    pub row: u32,
+    /// Its column.
+    pub column: u32,
+}
+
+/// Copies numbers of its inputs to other places: a reshape where a transpose was due, heads in another order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rearrange {
+    /// The result's rows and columns.
+    pub shape: Shape,
+    /// Where each cell comes from, row by row.
+    pub from: Arc<[Place]>,
+    /// The right-hand side of the formula: `{0}` and `{1}` stand for the first and the second input's sign, `{*}` for
+    /// all of them.
+    pub said: &'static str,
+}
+
+impl Rearrange {
+    /// `rows` × `columns` cells, of which (r, c) comes from `place(r, c)`. The caller has checked that so many fit.
+    pub fn new(
+        rows: usize,
+        columns: usize,
+        said: &'static str,
+        place: impl Fn(usize, usize) -> Place,
+    ) -> Self {
+        let place = &place;
+        let from = (0..rows).flat_map(|r| (0..columns).map(move |c| place(r, c))).collect();
+        Self { shape: (rows, columns), from, said }
+    }
+}
+
+/// All signs, or of more than four the first two and the last.
+fn all(signs: &[String]) -> String {
+    match signs {
+        [first, second, .., last] if signs.len() > 4 => format!("{first}, {second}, …, {last}"),
+        _ => signs.join(", "),
+    }
+}
+
+impl Operation for Rearrange {
+    fn shape(&self, inputs: &[Shape]) -> Result<Shape, String> {
+        let (rows, columns) = self.shape;
+        let cells =
+            rows.checked_mul(columns).ok_or_else(|| format!("{rows} × {columns} cells are too many"))?;
+        equal("cells and the places that they come from", cells, self.from.len())?;
+        let is_inside = |place: &Place| {
+            let within = |at: u32, size: usize| usize::try_from(at).is_ok_and(|at| at < size);
+            let input = usize::try_from(place.input).ok().and_then(|input| inputs.get(input));
+            input.is_some_and(|shape| within(place.row, shape.0) && within(place.column, shape.1))
+        };
+        match self.from.iter().find(|place| !is_inside(place)) {
+            None => Ok(self.shape),
+            Some(place) => Err(format!(
+                "row {} and column {} of input {} are not there",
+                u64::from(place.row) + 1,
+                u64::from(place.column) + 1,
+                u64::from(place.input) + 1
+            )),
+        }
+    }
+
+    fn compute<T: Real>(&self, inputs: &[View<'_, T>], _: Arithmetic) -> DMatrix<T> {
+        let (rows, columns) = self.shape;
+        DMatrix::from_fn(rows, columns, |r, c| {
+            let place = self.from[r * columns + c];
+            inputs[place.input as usize][(place.row as usize, place.column as usize)]
+        })
+    }
+
+    fn formula(&self, signs: &Signs) -> Formula {
+        let mut right = self.said.replace("{*}", &all(&signs.inputs));
+        for (at, sign) in signs.inputs.iter().enumerate().take(2) {
+            right = right.replace(["{0}", "{1}"][at], sign);
+        }
+        let shapes = signs.facing_inputs();
+        match shapes.as_slice() {
+            [first, ..] if shapes.len() > 4 => {
+                let mut formula = signs.formula(right, "", &[*first]);
+                formula.sizes = format!("{} of {}", shapes.len(), formula.sizes);
+                formula
+            }
+            _ => signs.formula(right, ", ", &shapes),
+        }
+    }
+
+    fn explain(&self, row: usize, column: usize, _: &[View<'_, f64>]) -> Expr {
+        let place = self.from[row * self.shape.1 + column];
+        Expr::cell(place.input as usize, place.row as usize, place.column as usize)
+    }
+
+    fn cost(&self, _: &[Shape]) -> Cost {
+        Cost::default()
+    }
+
+    fn tell(&self, told: &Told<'_>) -> String {
+        let shape = match told.layout {
+            super::Layout::Rows => self.shape,
+            super::Layout::Columns => (self.shape.1, self.shape.0),
+        };
+        format!("{} numbers, copied to other places: nothing is computed.", size(shape))
+    }
+}
