@@ -11,6 +11,7 @@
 //! - [`cli`]: what was typed; one short file a verb
 //! - [`stepper`]: a trace in the terminal, one step at a time, with a cursor
 //! - [`views`]: a trace in, one format out
+//! - [`answers`]: a person's own tensors in, by the names of the steps
 //! - [`lesson`]: a lesson file in, a [`lesson::Problem`] out
 //! - [`exact`]: a trace once more, in fractions, roots and powers of e where its numbers allow it; stands on `ops`
 //!   and `trace`
@@ -22,6 +23,7 @@
 //! Conventions: row vectors, a token is a row; `X · W + b`; head *i* owns the contiguous column block *i*.
 //! Code counts from 0, people from 1.
 
+pub mod answers;
 pub mod arrays;
 pub mod cli;
 pub mod exact;
