@@ -29,6 +29,7 @@ pub mod cli;
 pub mod exact;
 pub mod fault;
 pub mod lesson;
+pub mod mistakes;
 pub mod ops;
 pub mod params;
 pub mod plan;

@@ -17,6 +17,14 @@ pub struct Place {
     pub column: u32,
 }
 
+impl Place {
+    /// The same from sizes; what does not fit 32 bits lies outside every input.
+    pub fn of(input: usize, row: usize, column: usize) -> Self {
+        let narrow = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
+        Self { input: narrow(input), row: narrow(row), column: narrow(column) }
+    }
+}
+
 /// Copies numbers of its inputs to other places: a reshape where a transpose was due, heads in another order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rearrange {

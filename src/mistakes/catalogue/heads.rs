@@ -1,0 +1,267 @@
+//! The cut into heads made wrongly.
+
+use super::super::{Draft, Form, Mistake};
+use crate::ops::{Columns, Mix, Op, Place, Rearrange, Scale, Scores, Softmax};
+use crate::plan::spec::{Positions, RopeSpec};
+use crate::plan::{Attention, Axis, Call, Head, HeadStep, Name, Stack, StepId, attention};
+
+/// See [`super`].
+pub(super) const ALL: &[Mistake] = &[
+    Mistake {
+        name: "split-reshape-no-transpose",
+        summary: "reshaped to (h, n, d_k) without a transpose",
+        right: "Q.reshape(n, h, d_k).transpose(0, 1)",
+        wrong: "Q.reshape(h, n, d_k)",
+        cause: "",
+        symptom: "",
+        visible: "",
+        fix: "",
+        code: "",
+        reports: (7, 1),
+        forms: &[
+            Form::new("split and merge", Q_HEADS, |draft| {
+                reshaped(draft)?;
+                merged_straight(draft)
+            }),
+            Form::new("split only", Q_HEADS, reshaped),
+        ],
+    },
+    Mistake {
+        name: "split-interleaved-columns",
+        summary: "columns dealt out to the heads one by one",
+        right: "head i = columns i·d_k to (i+1)·d_k",
+        wrong: "head i = columns i, i + h, i + 2h, …",
+        cause: "",
+        symptom: "",
+        visible: "",
+        fix: "",
+        code: "",
+        reports: (0, 0),
+        forms: &[Form::new("", Q_HEADS, |draft| {
+            split(draft, "columns i, i + h, … of {0}", |row, column, sheet, (_, sheets, _)| {
+                (row, column * sheets + sheet)
+            })
+        })],
+    },
+    Mistake {
+        name: "heads-not-split",
+        summary: "one wide head instead of several",
+        right: "h heads, each d_k wide",
+        wrong: "one head, h·d_k wide",
+        cause: "",
+        symptom: "",
+        visible: "",
+        fix: "",
+        code: "",
+        reports: (3, 1),
+        forms: &[
+            Form::rebuild("scaled by √(h·d_k)", Q_HEADS, |draft| {
+                let scale = draft.attention.scale;
+                one_wide_head(draft, scale)
+            }),
+            Form::rebuild("scaled by √d_k", Q_HEADS, |draft| match draft.attention.scale {
+                Scale::RootOfDk => {
+                    let scale = Scale::Given(draft.attention.scale_value());
+                    one_wide_head(draft, scale)
+                }
+                Scale::Given(_) => None,
+            }),
+        ],
+    },
+    Mistake {
+        name: "attention-across-heads",
+        summary: "the head axis taken for the sequence: each token mixes its own heads",
+        right: "scores over tokens, one matrix a head: (h, n_q, n_k)",
+        wrong: "scores over heads, one matrix a token: (n, h, h)",
+        cause: "",
+        symptom: "",
+        visible: "",
+        fix: "",
+        code: "",
+        reports: (6, 2),
+        forms: &[
+            Form::rebuild("merged in place", Q_HEADS, |draft| across(draft, |flat, (_, h, d)| {
+                (flat / (h * d), flat / d % h, flat % d)
+            })),
+            // (n, h, d) with its first two axes exchanged is (h, n, d), then read as rows of h·d numbers.
+            Form::rebuild("merged after a transpose", Q_HEADS, |draft| across(draft, |flat, (n, _, d)| {
+                (flat / d % n, flat / (n * d), flat % d)
+            })),
+        ],
+    },
+    Mistake {
+        name: "one-head-reused",
+        summary: "every head is the same head",
+        right: "head i uses its own columns",
+        wrong: "all heads use the columns of one",
+        cause: "",
+        symptom: "",
+        visible: "",
+        fix: "",
+        code: "",
+        reports: (2, 0),
+        forms: &[
+            Form::new("the first head", Q_HEADS, |draft| reused(draft, 0)),
+            Form::new("the last head", Q_HEADS, |draft| reused(draft, draft.heads().checked_sub(1)?)),
+        ],
+    },
+];
+
+const Q_HEADS: Name = Name::Stack(Stack::QHeads);
+
+/// Cuts Q, K and V in another way: `place(row, column, sheet, (rows, sheets, width))` is where a cell comes from.
+fn split(
+    draft: &mut Draft<'_>,
+    said: &'static str,
+    place: fn(usize, usize, usize, (usize, usize, usize)) -> (usize, usize),
+) -> Option<()> {
+    let Attention { num_heads, num_kv_heads, d_k, d_v, .. } = draft.attention;
+    if num_heads < 2 {
+        return None;
+    }
+    let (n_q, n_kv) = draft.lengths()?;
+    let kv_heads: Vec<usize> = (0..num_heads).map(|head| draft.attention.kv_head(head)).collect();
+    for (step, rows, sheets, width) in [
+        (HeadStep::Q, n_q, num_heads, d_k),
+        (HeadStep::K, n_kv, num_kv_heads, d_k),
+        (HeadStep::V, n_kv, num_kv_heads, d_v),
+    ] {
+        draft.each_head(step, |id, _, inputs| {
+            let head = id.head()?.0;
+            let sheet = if step == HeadStep::Q { head } else { *kv_heads.get(head)? };
+            let cut = Rearrange::new(rows, width, said, |r, c| {
+                let (row, column) = place(r, c, sheet, (rows, sheets, width));
+                Place::of(0, row, column)
+            });
+            Some((cut.into(), inputs.to_vec()))
+        })?;
+    }
+    Some(())
+}
+
+fn reshaped(draft: &mut Draft<'_>) -> Option<()> {
+    split(draft, "{0}.reshape(h, n, d)[i]", |row, column, sheet, (rows, sheets, width)| {
+        let flat = (sheet * rows + row) * width + column;
+        (flat / (sheets * width), flat % (sheets * width))
+    })
+}
+
+/// Reads the stacked heads (h, n, d_v) straight as rows of h·d_v numbers.
+pub(super) fn merged_straight(draft: &mut Draft<'_>) -> Option<()> {
+    let (h, d) = (draft.heads(), draft.attention.d_v);
+    if h < 2 {
+        return None;
+    }
+    let (n, _) = draft.lengths()?;
+    for sequence in draft.sequences() {
+        let id = StepId { sequence, name: Name::Concat };
+        let heads: Vec<StepId> =
+            (0..h).map(|head| Head(head).step(HeadStep::Output).in_sequence(sequence)).collect();
+        let merged = Rearrange::new(n, h * d, "[{*}].reshape(n, h·d_v)", |r, c| {
+            let flat = r * h * d + c;
+            Place::of(flat / (n * d), flat / d % n, flat % d)
+        });
+        draft.set(id, merged, &heads)?;
+    }
+    Some(())
+}
+
+/// One head as wide as all of them.
+fn one_wide_head(draft: &mut Draft<'_>, scale: Scale) -> Option<()> {
+    let old = &draft.attention;
+    let h = old.num_heads;
+    if h < 2 || old.num_kv_heads != h || old.sinks.is_some() || old.qk_norm.is_some() {
+        return None;
+    }
+    let positions = match &old.positions {
+        Positions::None => Positions::None,
+        Positions::Rope(rope) if rope.dims == old.d_k => {
+            Positions::Rope(RopeSpec { dims: h * old.d_k, ..rope.clone() })
+        }
+        _ => return None,
+    };
+    let wide = Attention {
+        num_heads: 1,
+        num_kv_heads: 1,
+        d_k: h * old.d_k,
+        d_v: h * old.d_v,
+        scale,
+        positions,
+        ..old.clone()
+    };
+    let call = Call { attention: wide.clone(), ..draft.call.clone() };
+    let plan = attention::plan(&call).ok()?;
+    draft.restart(wide, &plan);
+    Some(())
+}
+
+/// Leaves Q, K, V as (n, h, d): one "head" a token, whose rows are the heads. `merge(flat place in a row-major output,
+/// (n, h, d_v))` says which token, head and column a cell of concat comes from.
+fn across(
+    draft: &mut Draft<'_>,
+    merge: fn(usize, (usize, usize, usize)) -> (usize, usize, usize),
+) -> Option<()> {
+    let Attention { num_heads: h, num_kv_heads, d_k, d_v, scale, .. } = draft.attention;
+    let (n, n_kv) = draft.lengths()?;
+    if h < 2 || num_kv_heads != h || n != n_kv || !is_plain(draft) {
+        return None;
+    }
+    draft.retain(|step| step.id.head().is_none());
+    draft.set_heads(n);
+    for sequence in draft.sequences() {
+        let own = |name: Name| StepId { sequence, name };
+        for token in 0..n {
+            let step = |step| Head(token).step(step).in_sequence(sequence);
+            for (part, from, width) in
+                [(HeadStep::Q, Name::Q, d_k), (HeadStep::K, Name::K, d_k), (HeadStep::V, Name::V, d_v)]
+            {
+                let heads = Rearrange::new(h, width, "a token's row of {0} as (h, d)", |r, c| {
+                    Place::of(0, token, r * width + c)
+                });
+                draft.put_in(step(part), heads, &[own(from)], (Axis::Features, Axis::Features));
+            }
+            let axes = (Axis::Features, Axis::Features);
+            let scores = Scores { scale, d_k };
+            draft.put_in(step(HeadStep::Scores), scores, &[step(HeadStep::Q), step(HeadStep::K)], axes);
+            let softmax = Softmax { empty_rows: draft.attention.fully_masked_rows, sink: None };
+            draft.put_in(step(HeadStep::Weights), softmax, &[step(HeadStep::Scores)], axes);
+            draft.put_in(step(HeadStep::Output), Mix, &[step(HeadStep::Weights), step(HeadStep::V)], axes);
+        }
+        let tokens: Vec<StepId> =
+            (0..n).map(|token| Head(token).step(HeadStep::Output).in_sequence(sequence)).collect();
+        let merged = Rearrange::new(n, h * d_v, "[{*}] read as rows of h·d_v", |r, c| {
+            let (token, head, column) = merge(r * h * d_v + c, (n, h, d_v));
+            Place::of(token, head, column)
+        });
+        draft.set(own(Name::Concat), merged, &tokens)?;
+    }
+    Some(())
+}
+
+/// Whether nothing but scores and a softmax stands between the heads and their outputs.
+pub(super) fn is_plain(draft: &Draft<'_>) -> bool {
+    let attention = &draft.attention;
+    attention.masks.is_empty()
+        && attention.positions == Positions::None
+        && attention.softcap.is_none()
+        && attention.qk_norm.is_none()
+        && attention.sinks.is_none()
+}
+
+fn reused(draft: &mut Draft<'_>, head: usize) -> Option<()> {
+    if draft.heads() < 2 {
+        return None;
+    }
+    let Attention { d_k, d_v, .. } = draft.attention;
+    let kv_head = draft.attention.kv_head(head);
+    for (step, from, width) in [
+        (HeadStep::Q, head * d_k, d_k),
+        (HeadStep::K, kv_head * d_k, d_k),
+        (HeadStep::V, kv_head * d_v, d_v),
+    ] {
+        draft.each_head(step, |_, op, inputs| {
+            matches!(op, Op::Columns(_)).then(|| (Columns { from, width }.into(), inputs.to_vec()))
+        })?;
+    }
+    Some(())
+}

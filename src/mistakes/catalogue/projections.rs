@@ -1,0 +1,281 @@
+//! Queries, keys and values made wrongly.
+
+use super::super::{Draft, Form, Mistake};
+use crate::ops::{Concat, Op, Place, Project, ProjectBlocks, ProjectTransposed, Rearrange};
+use crate::plan::{Name, Projection, StepId};
+
+/// See [`super`].
+pub(super) const ALL: &[Mistake] = &[
+    Mistake {
+        name: "q-k-swapped",
+        summary: "query and key projections exchanged",
+        right: "Q = X W_Q + b_Q, K = X W_K + b_K",
+        wrong: "Q = X W_K + b_K, K = X W_Q + b_Q",
+        cause: "",
+        symptom: "",
+        visible: "",
+        fix: "",
+        code: "",
+        reports: (3, 1),
+        forms: &[Form::new("", Name::Q, |draft| reorder(draft, [K, Q, V]))],
+    },
+    Mistake {
+        name: "k-v-swapped",
+        summary: "key and value projections exchanged",
+        right: "K = X W_K + b_K, V = X W_V + b_V",
+        wrong: "K = X W_V + b_V, V = X W_K + b_K",
+        cause: "",
+        symptom: "",
+        visible: "",
+        fix: "",
+        code: "",
+        reports: (2, 2),
+        forms: &[Form::new("", Name::K, |draft| reorder(draft, [Q, V, K]))],
+    },
+    Mistake {
+        name: "packed-qkv-wrong-order",
+        summary: "the blocks of a packed Q, K, V matrix read in another order",
+        right: "Q, K, V = the 1st, 2nd and 3rd block",
+        wrong: "Q, K, V = the blocks in another order",
+        cause: "",
+        symptom: "",
+        visible: "",
+        fix: "",
+        code: "",
+        reports: (6, 2),
+        forms: &[
+            Form::new("read as v, q, k", Name::Q, |draft| reorder(draft, [V, Q, K])),
+            Form::new("read as k, v, q", Name::Q, |draft| reorder(draft, [K, V, Q])),
+            Form::new("read as v, k, q", Name::Q, |draft| reorder(draft, [V, K, Q])),
+        ],
+    },
+    Mistake {
+        name: "packed-qkv-interleaved",
+        summary: "a packed [Q | K | V] read as if it were packed head by head",
+        right: "P = X [W_Q | W_K | W_V], Q = the first third of P's columns",
+        wrong: "P as (n, h, 3, d_k) or (n, h, d_k, 3): Q = columns from every part of P",
+        cause: "",
+        symptom: "",
+        visible: "",
+        fix: "",
+        code: "",
+        reports: (5, 4),
+        forms: &[
+            Form::new("[q k v] per head", Name::Q, |draft| interleaved(draft, |part, head, column, d| {
+                head * 3 * d + part * d + column
+            })),
+            Form::new("(q k v) per column", Name::Q, |draft| interleaved(draft, |part, head, column, d| {
+                (head * d + column) * 3 + part
+            })),
+        ],
+    },
+    Mistake {
+        name: "proj-weight-transposed",
+        summary: "multiplied by Wᵀ instead of W",
+        right: "Q = X W_Q + b_Q",
+        wrong: "Q = X W_Qᵀ + b_Q",
+        cause: "",
+        symptom: "",
+        visible: "",
+        fix: "",
+        code: "",
+        reports: (8, 3),
+        forms: &[
+            Form::new("q, k and v", Name::Q, |draft| transposed(draft, &[Q, K, V])),
+            Form::new("v only", Name::V, |draft| transposed(draft, &[V])),
+            Form::new("q and k", Name::Q, |draft| transposed(draft, &[Q, K])),
+            Form::new("q only", Name::Q, |draft| transposed(draft, &[Q])),
+            Form::new("k only", Name::K, |draft| transposed(draft, &[K])),
+        ],
+    },
+    Mistake {
+        name: "qkv-bias-missing",
+        summary: "a projection's bias left out",
+        right: "Q = X W_Q + b_Q",
+        wrong: "Q = X W_Q",
+        cause: "",
+        symptom: "",
+        visible: "",
+        fix: "",
+        code: "",
+        reports: (6, 3),
+        forms: &[
+            Form::new("q, k and v", Name::Q, |draft| without_bias(draft, &[Q, K, V])),
+            Form::new("q", Name::Q, |draft| without_bias(draft, &[Q])),
+            Form::new("v", Name::V, |draft| without_bias(draft, &[V])),
+            Form::new("k", Name::K, |draft| without_bias(draft, &[K])),
+        ],
+    },
+    Mistake {
+        name: "kv-from-query-input",
+        summary: "keys and values made from the queries' input instead of the context",
+        right: "K = X_kv W_K + b_K, V = X_kv W_V + b_V",
+        wrong: "K = X W_K + b_K, V = X W_V + b_V",
+        cause: "",
+        symptom: "",
+        visible: "",
+        fix: "",
+        code: "",
+        reports: (4, 2),
+        forms: &[Form::new("", Name::K, |draft| sources(draft, [Name::X, Name::X, Name::X]))],
+    },
+    Mistake {
+        name: "query-from-memory",
+        summary: "the two inputs of cross-attention exchanged",
+        right: "Q from X; K and V from X_kv",
+        wrong: "Q from X_kv; K and V from X",
+        cause: "",
+        symptom: "",
+        visible: "",
+        fix: "",
+        code: "",
+        reports: (2, 1),
+        forms: &[Form::new("", Name::Q, |draft| sources(draft, [Name::XKv, Name::X, Name::X]))],
+    },
+    Mistake {
+        name: "input-split-before-projection",
+        summary: "the input cut into heads first, and each piece projected by itself",
+        right: "Q = X W_Q, then cut into heads",
+        wrong: "Qᵢ = X[:, block i] · W_Q[block i, block i]",
+        cause: "",
+        symptom: "",
+        visible: "",
+        fix: "",
+        code: "",
+        reports: (5, 3),
+        forms: &[Form::new("", Name::Q, split_first)],
+    },
+];
+
+const Q: Projection = Projection::Q;
+const K: Projection = Projection::K;
+const V: Projection = Projection::V;
+
+/// The step that a projection makes.
+fn made(projection: Projection) -> Name {
+    match projection {
+        Projection::Q => Name::Q,
+        Projection::K => Name::K,
+        Projection::V => Name::V,
+        Projection::O => Name::Output,
+    }
+}
+
+/// The right step of a projection, in every sequence: its id, and what it is made from (x, w, and perhaps b).
+fn projected(draft: &Draft<'_>, projection: Projection) -> Option<Vec<(StepId, Vec<StepId>)>> {
+    let ids = draft.sequences().into_iter().map(|sequence| StepId { sequence, name: made(projection) });
+    ids.map(|id| {
+        let step = draft.get(id)?;
+        matches!(step.op, Op::Project(_)).then(|| (id, step.inputs.clone()))
+    })
+    .collect()
+}
+
+/// Makes Q, K and V, in this order, with the weights and biases of these projections.
+fn reorder(draft: &mut Draft<'_>, with: [Projection; 3]) -> Option<()> {
+    for (role, other) in [Q, K, V].into_iter().zip(with) {
+        if role == other {
+            continue;
+        }
+        let weights = draft.get(Name::W(other).into())?.id;
+        let bias = draft.get(Name::B(other).into()).map(|bias| bias.id);
+        for (id, inputs) in projected(draft, role)? {
+            let inputs: Vec<StepId> = [*inputs.first()?, weights].into_iter().chain(bias).collect();
+            draft.set(id, Project, &inputs)?;
+        }
+    }
+    Some(())
+}
+
+/// Takes the columns of Q, K and V from the packed product by `column(part, head, column of the head, d_k)`.
+fn interleaved(draft: &mut Draft<'_>, column: fn(usize, usize, usize, usize) -> usize) -> Option<()> {
+    let (h, d) = (draft.attention.num_heads, draft.attention.d_k);
+    if draft.attention.num_kv_heads != h || draft.attention.d_v != d {
+        return None;
+    }
+    let parts = [Q, K, V].map(|part| projected(draft, part));
+    let [Some(q), Some(k), Some(v)] = parts else { return None };
+    let weights = [Q, K, V].map(|part| StepId::from(Name::W(part)));
+    let biases: Vec<StepId> =
+        [Q, K, V].into_iter().filter_map(|part| draft.get(Name::B(part).into())).map(|bias| bias.id).collect();
+    if !matches!(biases.len(), 0 | 3) {
+        return None;
+    }
+    draft.put(Name::WQkv.into(), Concat, &weights);
+    if biases.len() == 3 {
+        draft.put(Name::BQkv.into(), Concat, &biases);
+    }
+    for ((q, k), v) in q.into_iter().zip(k).zip(v) {
+        let x = *q.1.first()?;
+        if k.1.first() != Some(&x) || v.1.first() != Some(&x) {
+            return None; // nothing is packed where keys come from another input
+        }
+        let rows = draft.get(q.0)?.shape.0;
+        let packed = StepId { sequence: q.0.sequence, name: Name::Qkv };
+        let bias = (biases.len() == 3).then_some(StepId::from(Name::BQkv));
+        let inputs: Vec<StepId> = [x, Name::WQkv.into()].into_iter().chain(bias).collect();
+        draft.put(packed, Project, &inputs);
+        for (part, (id, _)) in [q, k, v].into_iter().enumerate() {
+            let taken = Rearrange::new(rows, h * d, "columns dealt out of {0} in the wrong layout", |r, c| {
+                Place::of(0, r, column(part, c / d, c % d, d))
+            });
+            draft.set(id, taken, &[packed])?;
+        }
+    }
+    Some(())
+}
+
+fn transposed(draft: &mut Draft<'_>, which: &[Projection]) -> Option<()> {
+    for projection in which {
+        for (id, inputs) in projected(draft, *projection)? {
+            draft.set(id, ProjectTransposed, &inputs)?;
+        }
+    }
+    Some(())
+}
+
+fn without_bias(draft: &mut Draft<'_>, which: &[Projection]) -> Option<()> {
+    let mut found = None;
+    for projection in which {
+        for (id, inputs) in projected(draft, *projection)? {
+            if let [x, w, _] = inputs[..] {
+                draft.set(id, Project, &[x, w])?;
+                found = Some(());
+            }
+        }
+    }
+    found
+}
+
+/// Makes Q, K and V from these inputs; only in cross-attention is there a choice.
+fn sources(draft: &mut Draft<'_>, from: [Name; 3]) -> Option<()> {
+    let mut lengths = None;
+    for (projection, source) in [Q, K, V].into_iter().zip(from) {
+        for (id, inputs) in projected(draft, projection)? {
+            let x = StepId { sequence: id.sequence, name: Name::X };
+            let other = StepId { sequence: id.sequence, name: Name::XKv };
+            let (n_q, n_kv) = (draft.get(x)?.shape.0, draft.get(other)?.shape.0);
+            let rows = |name| if name == Name::X { n_q } else { n_kv };
+            lengths = Some((rows(from[0]), rows(from[1])));
+            let inputs: Vec<StepId> = std::iter::once(StepId { sequence: id.sequence, name: source })
+                .chain(inputs.into_iter().skip(1))
+                .collect();
+            draft.set(id, Project, &inputs)?;
+        }
+    }
+    let (n_q, n_kv) = lengths?;
+    draft.resize(n_q, n_kv)
+}
+
+fn split_first(draft: &mut Draft<'_>) -> Option<()> {
+    let h = draft.attention.num_heads;
+    if h < 2 || draft.attention.num_kv_heads != h {
+        return None;
+    }
+    for projection in [Q, K, V] {
+        for (id, inputs) in projected(draft, projection)? {
+            draft.set(id, ProjectBlocks { blocks: h }, &inputs)?;
+        }
+    }
+    Some(())
+}

@@ -1,0 +1,215 @@
+//! The softmax made wrongly, and what is done with its weights.
+
+use std::sync::Arc;
+
+use nalgebra::DMatrix;
+
+use super::super::{Draft, Form, Mistake};
+use crate::ops::{
+    Average, Columns, FullyMaskedRows, MixTransposed, Op, Reweighed, RowShare, SoftmaxDown,
+    SoftmaxOverHeads,
+};
+use crate::plan::{Head, HeadStep, Name, Stack, StepId};
+
+/// See [`super`].
+pub(super) const ALL: &[Mistake] = &[
+    Mistake {
+        name: "softmax-over-queries",
+        summary: "softmax along the query axis",
+        right: "every row sums to 1",
+        wrong: "every column sums to 1",
+        cause: "",
+        symptom: "",
+        visible: "",
+        fix: "",
+        code: "",
+        reports: (6, 4),
+        forms: &[
+            Form::new("hidden columns NaN", WEIGHTS, |draft| down(draft, FullyMaskedRows::Nan)),
+            Form::new("hidden columns 0", WEIGHTS, |draft| down(draft, FullyMaskedRows::Zeros)),
+            Form::new("hidden columns even", WEIGHTS, |draft| down(draft, FullyMaskedRows::Uniform)),
+        ],
+    },
+    Mistake {
+        name: "softmax-over-heads",
+        summary: "softmax along the head axis",
+        right: "every row sums to 1",
+        wrong: "at every (query, key) the heads' weights sum to 1",
+        cause: "",
+        symptom: "",
+        visible: "",
+        fix: "",
+        code: "",
+        reports: (7, 6),
+        forms: &[Form::new("", WEIGHTS, over_heads)],
+    },
+    Mistake {
+        name: "softmax-missing",
+        summary: "raw scores used as weights",
+        right: "A = softmax(S)",
+        wrong: "A = S",
+        cause: "",
+        symptom: "",
+        visible: "",
+        fix: "",
+        code: "",
+        reports: (1, 1),
+        forms: &[
+            Form::new("raw scores", WEIGHTS, |draft| {
+                let width = draft.lengths()?.1;
+                draft.each_head(HeadStep::Weights, |_, _, inputs| {
+                    Some((Columns { from: 0, width }.into(), inputs.to_vec()))
+                })
+            }),
+            Form::new("scores over their sum", WEIGHTS, |draft| {
+                draft.each_head(HeadStep::Weights, |_, _, inputs| Some((RowShare.into(), inputs.to_vec())))
+            }),
+        ],
+    },
+    Mistake {
+        name: "weights-averaged-over-heads",
+        summary: "the weights handed out are the mean over heads",
+        right: "one matrix a head: (h, n_q, n_kv)",
+        wrong: "one matrix for all: (n_q, n_kv)",
+        cause: "",
+        symptom: "",
+        visible: "",
+        fix: "",
+        code: "",
+        reports: (8, 0),
+        forms: &[Form::new("", WEIGHTS, averaged)],
+    },
+    Mistake {
+        name: "dropout-left-on",
+        summary: "dropout still active",
+        right: "A = softmax(S)",
+        wrong: "some weights 0, the others divided by 1 − p",
+        cause: "",
+        symptom: "",
+        visible: "",
+        fix: "",
+        code: "",
+        reports: (11, 5),
+        forms: &[Form::new("", WEIGHTS, dropped)],
+    },
+    Mistake {
+        name: "values-weighted-transposed",
+        summary: "values summed over queries instead of keys",
+        right: "headᵢ = Aᵢ Vᵢ",
+        wrong: "headᵢ = Aᵢᵀ Vᵢ",
+        cause: "",
+        symptom: "",
+        visible: "",
+        fix: "",
+        code: "",
+        reports: (4, 1),
+        forms: &[Form::new("", Name::Stack(Stack::Heads), |draft| {
+            let (n_q, n_kv) = draft.lengths()?;
+            if n_q != n_kv {
+                return None;
+            }
+            draft.each_head(HeadStep::Output, |_, _, inputs| Some((MixTransposed.into(), inputs.to_vec())))
+        })],
+    },
+];
+
+const WEIGHTS: Name = Name::Stack(Stack::Weights);
+
+/// Whether every query is kept from some key: its column is hidden as a whole.
+fn hides_a_column(draft: &Draft<'_>) -> bool {
+    let hides = |op: &Op| match op {
+        Op::Mask(mask) => mask.allowed.column_iter().any(|column| column.iter().all(|allowed| !allowed)),
+        _ => false,
+    };
+    draft.sequences().into_iter().any(|sequence| {
+        let id = Head(0).step(HeadStep::MaskedScores).in_sequence(sequence);
+        draft.get(id).is_some_and(|step| hides(&step.op))
+    })
+}
+
+fn down(draft: &mut Draft<'_>, empty: FullyMaskedRows) -> Option<()> {
+    if empty != FullyMaskedRows::Nan && !hides_a_column(draft) {
+        return None; // nothing is empty: the three forms are one
+    }
+    draft.each_head(HeadStep::Weights, |_, op, inputs| {
+        matches!(op, Op::Softmax(_)).then(|| (SoftmaxDown { empty }.into(), inputs.to_vec()))
+    })
+}
+
+fn over_heads(draft: &mut Draft<'_>) -> Option<()> {
+    let h = draft.heads();
+    if h < 2 {
+        return None;
+    }
+    let mut scores: Vec<(Option<usize>, Vec<StepId>)> = Vec::new();
+    for sequence in draft.sequences() {
+        let of = |head| draft.get(Head(head).step(HeadStep::Weights).in_sequence(sequence));
+        let all = (0..h).map(|head| of(head)?.inputs.first().copied()).collect::<Option<Vec<StepId>>>()?;
+        scores.push((sequence, all));
+    }
+    draft.each_head(HeadStep::Weights, |id, op, _| {
+        let (_, all) = scores.iter().find(|(sequence, _)| *sequence == id.sequence)?;
+        let head = id.head()?.0;
+        matches!(op, Op::Softmax(_)).then(|| (SoftmaxOverHeads { head }.into(), all.clone()))
+    })
+}
+
+/// Hands out one matrix of weights for all heads; everything else stays right.
+fn averaged(draft: &mut Draft<'_>) -> Option<()> {
+    let h = draft.heads();
+    if h < 2 {
+        return None;
+    }
+    for sequence in draft.sequences() {
+        let heads: Vec<StepId> =
+            (0..h).map(|head| Head(head).step(HeadStep::Weights).in_sequence(sequence)).collect();
+        draft.put(StepId { sequence, name: WEIGHTS }, Average, &heads);
+    }
+    Some(())
+}
+
+/// The largest p that is taken for dropout.
+const MOST_DROPPED: f64 = 0.95;
+
+/// Every weight 0, or 1/(1 − p) times what it should be: read off a person's weights, where they are there; else every
+/// fifth one is dropped, for show.
+fn dropped(draft: &mut Draft<'_>) -> Option<()> {
+    let factors: Vec<DMatrix<f64>> = match draft.seen {
+        Some(seen) => {
+            let kept = kept_factor(&seen.theirs, &seen.right)?;
+            let factor = |theirs: f64, right: f64| match theirs == 0.0 && right != 0.0 {
+                true => 0.0,
+                false => kept,
+            };
+            seen.theirs.iter().zip(&seen.right).map(|(theirs, right)| theirs.zip_map(right, factor)).collect()
+        }
+        None => {
+            let (n_q, n_kv) = draft.lengths()?;
+            let show = |head: usize| {
+                DMatrix::from_fn(n_q, n_kv, |r, c| if (head + r + 2 * c) % 5 == 4 { 0.0 } else { 1.25 })
+            };
+            (0..draft.heads() * draft.sequences().len()).map(show).collect()
+        }
+    };
+    let mut factors = factors.into_iter();
+    draft.each_head(HeadStep::Weights, |_, op, inputs| {
+        let Op::Softmax(softmax) = op else { return None };
+        let factors = Arc::new(factors.next()?);
+        Some((Reweighed { softmax: softmax.clone(), factors, said: "dropout" }.into(), inputs.to_vec()))
+    })
+}
+
+/// 1/(1 − p), if some weights are 0 and the others larger than they should be by one and the same factor.
+fn kept_factor(theirs: &[DMatrix<f64>], right: &[DMatrix<f64>]) -> Option<f64> {
+    let same = theirs.len() == right.len() && theirs.iter().zip(right).all(|(a, b)| a.shape() == b.shape());
+    if !same {
+        return None;
+    }
+    let cells = || theirs.iter().zip(right).flat_map(|(theirs, right)| theirs.iter().zip(right.iter()));
+    let dropped = cells().filter(|(theirs, right)| **theirs == 0.0 && **right > 0.0).count();
+    let (above, below) = cells()
+        .filter(|(theirs, _)| **theirs != 0.0)
+        .fold((0.0, 0.0), |(above, below), (theirs, right)| (above + theirs * right, below + right * right));
+    let factor = above / below;
+    (dropped > 0 && factor > 1.0 && factor <= 1.0 / (1.0 - MOST_DROPPED)).then_some(factor)
+}

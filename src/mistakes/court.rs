@@ -1,0 +1,248 @@
+//! What someone has, set beside what a plan computes.
+
+use std::collections::HashMap;
+
+use nalgebra::DMatrix;
+
+use super::bench::{Bench, Own, Value};
+use super::draft::Wrong;
+use super::fit::{self, Fit, Tolerance};
+use crate::answers::{Expected, Grain, Layout, ORDER, Reading, Tensor, readings};
+use crate::ops::{Arithmetic, Operation, View};
+use crate::plan::{Call, Name, Plan, Stack, StepId};
+
+/// One tensor of a person's, with the readings that were asked for so far.
+pub(super) struct Exhibit<'a> {
+    pub(super) tensor: &'a Tensor,
+    /// Its place in the order of the computation.
+    pub(super) order: usize,
+    readings: Vec<(Expected, Vec<Reading>)>,
+    /// By how much a computation in its precision is off: known once someone asks.
+    chain: Option<(f64, f64)>,
+}
+
+/// All of them, and where plans are computed.
+pub(super) struct Court<'a> {
+    pub(super) call: &'a Call,
+    pub(super) right: Wrong,
+    pub(super) bench: Bench<'a>,
+    pub(super) exhibits: Vec<Exhibit<'a>>,
+    /// Fits that are known: exhibit, values, whether every layout was tried.
+    known: HashMap<(usize, Vec<Value>, Leniency), Judged>,
+}
+
+/// Which ways of reading a tensor are allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Leniency {
+    /// As it stands, if its shape lets it; else in another layout.
+    Plain,
+    /// In whatever layout fits best.
+    AnyLayout,
+}
+
+/// A tensor beside what a plan computes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Judged {
+    pub(super) fit: Fit,
+    /// What had to be done to read it so.
+    pub(super) how: Vec<Layout>,
+    /// Whether its shape is the plan's.
+    pub(super) has_shape: bool,
+}
+
+impl Judged {
+    fn nothing() -> Self {
+        Self { fit: Fit::NONE, how: Vec::new(), has_shape: false }
+    }
+}
+
+/// The place of a step in the order of the computation.
+pub(super) fn order(name: Name) -> usize {
+    ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len())
+}
+
+/// Whether a layout only adds or leaves out axes of length one.
+fn is_plain(how: &[Layout]) -> bool {
+    how.iter().all(|layout| matches!(layout, Layout::LeadingOnes | Layout::Ones))
+}
+
+impl<'a> Court<'a> {
+    pub(super) fn new(call: &'a Call, right: &Plan, tensors: &'a [Tensor]) -> Self {
+        let exhibits = tensors
+            .iter()
+            .map(|tensor| Exhibit { tensor, order: order(tensor.name), readings: Vec::new(), chain: None })
+            .collect();
+        let work: usize = right.steps().iter().map(|step| step.shape.0 * step.shape.1).sum();
+        let threads = if work > LARGE { std::thread::available_parallelism().map_or(1, usize::from) } else { 1 };
+        Self {
+            call,
+            right: Wrong::right(call, right),
+            bench: Bench::new(&call.inputs, Arithmetic::Fast { threads }),
+            exhibits,
+            known: HashMap::new(),
+        }
+    }
+
+    /// The sizes of a step in a plan, and the steps that make it up.
+    pub(super) fn expected(wrong: &Wrong, name: Name) -> Option<(Expected, Vec<StepId>)> {
+        let (ids, sheets) = wrong.sheets(name)?;
+        let first = ids.first()?;
+        let (rows, columns) = wrong.plan.get(*first)?.shape;
+        let batch = first.sequence.map(|_| ids.len() / sheets.unwrap_or(1).max(1));
+        Some((Expected { batch, sheets, rows, columns }, ids))
+    }
+
+    /// The values of a step in a plan, a matrix a head.
+    pub(super) fn values(&mut self, wrong: &Wrong, own: &Own, name: Name) -> Option<Vec<Value>> {
+        let (_, ids) = Self::expected(wrong, name)?;
+        self.bench.run(&wrong.plan, own, &ids)
+    }
+
+    /// The ways to read an exhibit, as far as they are allowed.
+    pub(super) fn readings(&mut self, exhibit: usize, expected: Expected) -> &[Reading] {
+        let exhibit = &mut self.exhibits[exhibit];
+        let place = exhibit.readings.iter().position(|(known, _)| *known == expected).unwrap_or_else(|| {
+            exhibit.readings.push((expected, readings(&exhibit.tensor.array, &expected)));
+            exhibit.readings.len() - 1
+        });
+        &exhibit.readings[place].1
+    }
+
+    /// Sets an exhibit beside what a plan computes.
+    pub(super) fn judge(&mut self, exhibit: usize, wrong: &Wrong, own: &Own, leniency: Leniency) -> Judged {
+        let name = self.exhibits[exhibit].tensor.name;
+        let Some((expected, ids)) = Self::expected(wrong, name) else { return Judged::nothing() };
+        if self.readings(exhibit, expected).is_empty() {
+            return Judged::nothing();
+        }
+        let Some(values) = self.bench.run(&wrong.plan, own, &ids) else { return Judged::nothing() };
+        let key = (exhibit, values, leniency);
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let hidden = self.hidden(wrong, own, name);
+        let judged = self.compare(exhibit, expected, &key.1, hidden.as_deref(), leniency);
+        self.known.insert(key, judged.clone());
+        judged
+    }
+
+    /// The masked scores beside scores that may have been masked already.
+    fn hidden(&mut self, wrong: &Wrong, own: &Own, name: Name) -> Option<Vec<Value>> {
+        match name {
+            Name::Stack(Stack::Scores | Stack::CappedScores | Stack::BiasedScores) => {
+                self.values(wrong, own, Name::Stack(Stack::MaskedScores))
+            }
+            _ => None,
+        }
+    }
+
+    fn compare(
+        &mut self,
+        exhibit: usize,
+        expected: Expected,
+        values: &[Value],
+        hidden: Option<&[Value]>,
+        leniency: Leniency,
+    ) -> Judged {
+        let tolerance = self.tolerance(exhibit, values);
+        let entry = &self.exhibits[exhibit];
+        let masked = entry.tensor.name == Name::Stack(Stack::MaskedScores);
+        let Some((_, readings)) = entry.readings.iter().find(|(known, _)| *known == expected) else {
+            return Judged::nothing();
+        };
+        let has_shape = readings.iter().any(|reading| is_plain(&reading.how));
+        let allowed = |reading: &&Reading| {
+            leniency == Leniency::AnyLayout || !has_shape || is_plain(&reading.how)
+        };
+        let sheets = || values.iter().map(|value| self.bench.get(*value));
+        let (_, least) = fit::extremes(sheets());
+        let excused = |sheet: usize, place: usize, theirs: f64| {
+            let source = match hidden {
+                Some(hidden) => hidden.get(sheet),
+                None if masked => values.get(sheet),
+                None => None,
+            };
+            source.is_some_and(|value| {
+                self.bench.get(*value).as_slice().get(place) == Some(&f64::NEG_INFINITY)
+            }) && fit::hides(theirs, least)
+        };
+        let mut best: Option<Judged> = None;
+        for reading in readings.iter().filter(allowed) {
+            let fit = fit::fit(&reading.sheets, sheets(), tolerance, excused);
+            if best.as_ref().is_none_or(|best| fit.worst < best.fit.worst) {
+                best = Some(Judged { fit, how: reading.how.clone(), has_shape });
+            }
+            if fit.is_strict() {
+                break;
+            }
+        }
+        best.unwrap_or_else(Judged::nothing)
+    }
+
+    /// How far an exhibit may be from these values.
+    pub(super) fn tolerance(&mut self, exhibit: usize, values: &[Value]) -> Tolerance {
+        let (largest, _) = fit::extremes(values.iter().map(|value| self.bench.get(*value)));
+        let entry = &self.exhibits[exhibit];
+        let (grain, name) = (entry.tensor.grain, entry.tensor.name);
+        let (chain, of) = match entry.chain {
+            Some(known) => known,
+            None => {
+                let known = self.chain(name, grain).unwrap_or((0.0, 0.0));
+                self.exhibits[exhibit].chain = Some(known);
+                known
+            }
+        };
+        // Larger numbers lose more.
+        let chain = if of > 0.0 { chain * (largest / of).max(1.0) } else { chain };
+        fit::tolerance(grain, largest, chain)
+    }
+
+    /// By how much the right computation is off when every step is rounded, and its largest number.
+    fn chain(&mut self, name: Name, grain: Grain) -> Option<(f64, f64)> {
+        let right = self.right.clone();
+        let (_, ids) = Self::expected(&right, name)?;
+        let exact = self.bench.run(&right.plan, &Own::new(), &ids)?;
+        let mut rounded: HashMap<StepId, DMatrix<f64>> = HashMap::new();
+        let mut error = 0.0_f64;
+        let wanted: std::collections::HashSet<StepId> = needed(&right.plan, &ids);
+        for step in right.plan.steps().iter().filter(|step| wanted.contains(&step.id)) {
+            let mut value = match self.call.inputs.get(&step.id) {
+                Some(given) if step.inputs.is_empty() => (**given).clone(),
+                _ => {
+                    let views: Option<Vec<View<'_, f64>>> =
+                        step.inputs.iter().map(|id| rounded.get(id).map(DMatrix::as_view)).collect();
+                    step.op.compute(&views?, Arithmetic::Fast { threads: 1 })
+                }
+            };
+            let typed = matches!(grain, Grain::Decimals(_) | Grain::Significant(_));
+            // What was typed into the lesson is exact; what a program reads is held in its own precision.
+            if !step.inputs.is_empty() || !typed {
+                value.apply(|cell| *cell = grain.round(*cell));
+            }
+            rounded.insert(step.id, value);
+        }
+        for (id, exact) in ids.iter().zip(&exact) {
+            let pairs = rounded.get(id)?.iter().zip(self.bench.get(*exact).iter());
+            error = pairs
+                .map(|(rounded, exact)| (rounded - exact).abs())
+                .filter(|difference| difference.is_finite())
+                .fold(error, f64::max);
+        }
+        let (largest, _) = fit::extremes(exact.iter().map(|value| self.bench.get(*value)));
+        Some((error, largest))
+    }
+}
+
+/// From so many numbers in a plan on, products are worth several threads.
+const LARGE: usize = 1 << 18;
+
+/// The steps that these are made from, and themselves.
+fn needed(plan: &Plan, ids: &[StepId]) -> std::collections::HashSet<StepId> {
+    let mut needed: std::collections::HashSet<StepId> = ids.iter().copied().collect();
+    for step in plan.steps().iter().rev() {
+        if needed.contains(&step.id) {
+            needed.extend(&step.inputs);
+        }
+    }
+    needed
+}

@@ -1,0 +1,376 @@
+//! From a person's tensors to a verdict: the first wrong step, and the known mistakes that give exactly these numbers.
+//!
+//! Every form of every mistake is tried: its wrong plan is run as far as the tensors ask for, and must give all of
+//! them. If none does, two at once are tried. What nothing known gives is never named.
+
+use super::bench::Own;
+use super::court::{Court, Judged, Leniency, order};
+use super::fit::Fit;
+use super::search::{Hypothesis, Search};
+use super::{Form, Mistake, Seen};
+use crate::answers::{Answers, Grain, Layout};
+use crate::plan::{Call, Name, Plan, Stack};
+
+/// What was found out about a person's tensors.
+#[derive(Debug, Clone)]
+pub struct Diagnosis {
+    /// Each tensor, in the order of the computation.
+    pub steps: Vec<Checked>,
+    /// The first of them that is wrong; `None` where all are right.
+    pub first_wrong: Option<usize>,
+    /// What gives exactly these tensors: each entry is one mistake or two. Several entries cannot be told apart.
+    pub explanations: Vec<Explanation>,
+    /// Where nothing explains all: what explains the first wrong steps.
+    pub partly: Option<Partly>,
+    /// Where something stays unexplained: what the steps after the first wrong one are, given that one.
+    pub after: Option<After>,
+    /// A step that was not given and would tell the explanations apart.
+    pub telling: Option<Name>,
+    /// What was tried.
+    pub tried: Tried,
+}
+
+/// One tensor that was checked.
+#[derive(Debug, Clone)]
+pub struct Checked {
+    /// The step.
+    pub name: Name,
+    /// What the person calls it.
+    pub called: String,
+    /// Whether it is right.
+    pub status: Status,
+    /// How finely it is told.
+    pub grain: Grain,
+    /// How far a number may be off.
+    pub tolerance: f64,
+    /// The shape in the file.
+    pub shape: Vec<usize>,
+    /// The shape it should have.
+    pub expected: Vec<usize>,
+    /// What had to be done to read it.
+    pub how: Vec<Layout>,
+    /// Whether it holds queries that are scaled already: harmless if the scores are not scaled again.
+    pub scaled: bool,
+    /// How it differs, where its shape lets it be compared.
+    pub measured: Option<Measured>,
+}
+
+/// How a tensor differs from what it should be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Measured {
+    /// The largest difference; infinite where a number stands against NaN or ∞.
+    pub largest: f64,
+    /// Where it is.
+    pub at: At,
+    /// The first cell that differs; where none does, the same as `at`.
+    pub first: At,
+    /// How many cells differ by more than rounding.
+    pub cells: usize,
+    /// Of how many.
+    pub of: usize,
+}
+
+/// A cell of a stacked tensor, all from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct At {
+    /// The sequence of a batch.
+    pub sequence: Option<usize>,
+    /// The head.
+    pub head: Option<usize>,
+    /// The row.
+    pub row: usize,
+    /// The column.
+    pub column: usize,
+}
+
+/// Whether a tensor is right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// It is.
+    Right,
+    /// It is, if every step was rounded on the way to it.
+    Rounding,
+    /// It is not.
+    Wrong,
+    /// It has another shape.
+    Shape,
+}
+
+/// One mistake or two that give exactly what a person has.
+#[derive(Debug, Clone)]
+pub struct Explanation {
+    /// The mistakes, in the order of the computation, each in the form that fits.
+    pub mistakes: Vec<(&'static Mistake, &'static Form)>,
+    /// How well they fit, in tolerances: 1 is at the edge.
+    pub worst: f64,
+}
+
+impl Explanation {
+    /// The mistakes' names.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.mistakes.iter().map(|(mistake, _)| mistake.name).collect()
+    }
+}
+
+/// What accounts for the first wrong steps, but not for all.
+#[derive(Debug, Clone)]
+pub struct Partly {
+    /// One mistake each; several cannot be told apart.
+    pub explanations: Vec<Explanation>,
+    /// The tensor from which on more is wrong.
+    pub wrong_from: usize,
+}
+
+/// The later steps, computed from the person's own first wrong one.
+#[derive(Debug, Clone)]
+pub struct After {
+    /// The next tensor that is wrong by itself; `None` where all the rest follows from the first wrong one.
+    pub next_wrong: Option<usize>,
+    /// What explains it and the rest.
+    pub explanations: Vec<Explanation>,
+}
+
+/// How much was tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tried {
+    /// Forms of mistakes that the problem can be got wrong in.
+    pub forms: usize,
+    /// Pairs of them.
+    pub pairs: usize,
+    /// Pairs that were left out because the problem is large.
+    pub left_out: usize,
+}
+
+/// How many tolerances off a tensor must be so that a mistake is believed where rounding every step would explain it,
+/// too.
+const BEYOND_DOUBT: f64 = 4.0;
+
+/// Finds out what is wrong with a person's tensors, if anything is.
+pub fn diagnose(call: &Call, right: &Plan, answers: &Answers) -> Diagnosis {
+    let mut court = Court::new(call, right, &answers.tensors);
+    let base = base(&mut court);
+    let all = base.iter().fold(Fit::PERFECT, |fit, judged| fit.and(judged.best.fit));
+    if all.is_strict() {
+        return Diagnosis::right(&mut court, &base);
+    }
+    let seen = seen(&mut court);
+    let mut search = Search::new(&mut court, right, seen.as_ref(), base.iter().map(|base| base.best.fit).collect());
+    search.singles();
+    let strict = search.explanations(true);
+    let doubtful = !all.beyond && all.worst < BEYOND_DOUBT;
+    if !all.beyond && (strict.is_empty() || doubtful) {
+        return Diagnosis::right(&mut court, &base);
+    }
+    let mut found = strict;
+    if found.is_empty() {
+        found = search.explanations(false);
+    }
+    if found.is_empty() {
+        search.pairs();
+        found = search.explanations(true);
+        if found.is_empty() {
+            found = search.explanations(false);
+        }
+    }
+    let (tried, partly) = (search.tried, search.partly());
+    Diagnosis::wrong(&mut court, right, seen.as_ref(), &base, found, partly, tried)
+}
+
+/// A tensor beside the right one.
+pub(super) struct Base {
+    /// As it stands.
+    plain: Judged,
+    /// In the layout that fits best.
+    best: Judged,
+    /// Whether it is right once queries are taken as scaled already.
+    scaled: bool,
+}
+
+fn base(court: &mut Court<'_>) -> Vec<Base> {
+    let right = court.right.clone();
+    (0..court.exhibits.len())
+        .map(|exhibit| {
+            let plain = court.judge(exhibit, &right, &Own::new(), Leniency::Plain);
+            let mut best = match plain.fit.is_strict() {
+                true => plain.clone(),
+                false => court.judge(exhibit, &right, &Own::new(), Leniency::AnyLayout),
+            };
+            let mut scaled = false;
+            if !best.fit.is_strict()
+                && let Some(judged) = court.judge_scaled(exhibit, &right)
+            {
+                (best, scaled) = (judged, true);
+            }
+            Base { plain, best, scaled }
+        })
+        .collect()
+}
+
+/// Attention weights as the person has them, beside the right ones.
+fn seen(court: &mut Court<'_>) -> Option<Seen> {
+    let weights = Name::Stack(Stack::Weights);
+    let exhibit = court.exhibits.iter().position(|exhibit| exhibit.tensor.name == weights)?;
+    let right = court.right.clone();
+    let (expected, _) = Court::expected(&right, weights)?;
+    let values = court.values(&right, &Own::new(), weights)?;
+    let theirs = court.readings(exhibit, expected).first()?.sheets.clone();
+    Some(Seen { theirs, right: values.into_iter().map(|value| court.bench.get(value).clone()).collect() })
+}
+
+impl Diagnosis {
+    fn right(court: &mut Court<'_>, base: &[Base]) -> Self {
+        let steps = (0..base.len())
+            .map(|exhibit| {
+                let status = if base[exhibit].best.fit.is_strict() { Status::Right } else { Status::Rounding };
+                checked(court, exhibit, &base[exhibit].best, base[exhibit].scaled, status)
+            })
+            .collect();
+        Self {
+            steps,
+            first_wrong: None,
+            explanations: Vec::new(),
+            partly: None,
+            after: None,
+            telling: None,
+            tried: Tried::default(),
+        }
+    }
+
+    fn wrong(
+        court: &mut Court<'_>,
+        right: &Plan,
+        seen: Option<&Seen>,
+        base: &[Base],
+        found: Vec<Hypothesis>,
+        partly: Option<(Vec<Hypothesis>, usize)>,
+        tried: Tried,
+    ) -> Self {
+        let from = found.iter().chain(partly.iter().flat_map(|(partly, _)| partly)).map(Hypothesis::first).min();
+        let mut steps: Vec<Checked> = Vec::with_capacity(base.len());
+        for (exhibit, base) in base.iter().enumerate() {
+            // From the mistake on tensors are taken as they stand; before it, in whatever layout is right.
+            let named = from.is_some_and(|from| court.exhibits[exhibit].order >= from);
+            let explained = named && (base.plain.has_shape || shape_is_explained(court, exhibit, &found));
+            let judged = match (explained, base.plain.has_shape, from) {
+                (true, ..) => &base.plain,
+                (false, true, None) if !base.scaled => &base.plain,
+                _ => &base.best,
+            };
+            let status = match () {
+                () if !judged.has_shape && explained => Status::Shape,
+                () if !judged.has_shape && judged.how.is_empty() => Status::Shape,
+                () if judged.fit.is_strict() => Status::Right,
+                () if !judged.fit.beyond && judged.fit.worst < BEYOND_DOUBT => Status::Rounding,
+                () => Status::Wrong,
+            };
+            let scaled = base.scaled && *judged == base.best;
+            steps.push(checked(court, exhibit, judged, scaled, status));
+        }
+        let first_wrong = steps
+            .iter()
+            .position(|step| matches!(step.status, Status::Wrong | Status::Shape))
+            .or_else(|| steps.iter().position(|step| step.status == Status::Rounding));
+        if let Some(first) = first_wrong {
+            steps[first].status = match steps[first].status {
+                Status::Rounding => Status::Wrong,
+                other => other,
+            };
+        }
+        let telling = if found.len() > 1 { telling(court, right, seen, &found) } else { None };
+        let after = match (found.is_empty(), &partly, first_wrong) {
+            (true, None, Some(first)) => after(court, right, seen, first),
+            _ => None,
+        };
+        Self {
+            steps,
+            first_wrong,
+            explanations: found.into_iter().map(Hypothesis::explanation).collect(),
+            partly: partly.map(|(explanations, wrong_from)| Partly {
+                explanations: explanations.into_iter().map(Hypothesis::explanation).collect(),
+                wrong_from,
+            }),
+            after,
+            telling,
+            tried,
+        }
+    }
+}
+
+/// Whether a tensor's own shape, which is not the right one, is the shape that a mistake gives it.
+fn shape_is_explained(court: &mut Court<'_>, exhibit: usize, found: &[Hypothesis]) -> bool {
+    found.iter().any(|hypothesis| {
+        let judged = court.judge(exhibit, &hypothesis.wrong, &Own::new(), Leniency::Plain);
+        judged.has_shape && !judged.fit.beyond
+    })
+}
+
+fn checked(court: &mut Court<'_>, exhibit: usize, judged: &Judged, scaled: bool, status: Status) -> Checked {
+    let right = court.right.clone();
+    let tensor = court.exhibits[exhibit].tensor;
+    let expected = Court::expected(&right, tensor.name).map(|(expected, _)| expected);
+    let shape = |expected: crate::answers::Expected| {
+        let leading = expected.batch.into_iter().chain(expected.sheets);
+        leading.chain([expected.rows, expected.columns]).collect()
+    };
+    let values = court.values(&right, &Own::new(), tensor.name).unwrap_or_default();
+    let tolerance = court.tolerance(exhibit, &values);
+    let measured = expected.and_then(|expected| court.measure(exhibit, expected, &values, &judged.how, scaled));
+    Checked {
+        name: tensor.name,
+        called: tensor.called.clone(),
+        status,
+        grain: tensor.grain,
+        tolerance: if status == Status::Rounding { tolerance.loose } else { tolerance.strict },
+        shape: tensor.array.shape.clone(),
+        expected: expected.map(shape).unwrap_or_default(),
+        how: judged.how.clone(),
+        scaled,
+        measured: measured.filter(|_| status != Status::Shape),
+    }
+}
+
+/// The first step in the order of the computation that was not given and differs between all explanations.
+fn telling(court: &mut Court<'_>, right: &Plan, seen: Option<&Seen>, found: &[Hypothesis]) -> Option<Name> {
+    let given: Vec<Name> = court.exhibits.iter().map(|exhibit| exhibit.tensor.name).collect();
+    let _ = (right, seen);
+    crate::answers::ORDER.iter().copied().filter(|name| !given.contains(name)).find(|name| {
+        let mut sides = Vec::new();
+        for hypothesis in found {
+            let wrong = match order(*name) < hypothesis.first() {
+                true => court.right.clone(),
+                false => hypothesis.wrong.clone(),
+            };
+            sides.push(court.values(&wrong, &Own::new(), *name));
+        }
+        let differ = |a: &Option<Vec<usize>>, b: &Option<Vec<usize>>| match (a, b) {
+            (Some(a), Some(b)) => court.differ(a, b),
+            _ => false,
+        };
+        sides.iter().enumerate().all(|(at, a)| sides[at + 1..].iter().all(|b| differ(a, b)))
+    })
+}
+
+/// What the later steps are, given the first wrong one as it is.
+fn after(court: &mut Court<'_>, right: &Plan, seen: Option<&Seen>, first: usize) -> Option<After> {
+    let name = court.exhibits[first].tensor.name;
+    let plan = court.right.clone();
+    let (expected, ids) = Court::expected(&plan, name)?;
+    let sheets = court.readings(first, expected).first()?.sheets.clone();
+    let own: Own = ids.iter().copied().zip(sheets.into_iter().map(|sheet| court.bench.keep(sheet))).collect();
+    let rest: Vec<usize> = (first + 1..court.exhibits.len()).collect();
+    if rest.is_empty() {
+        return None;
+    }
+    let mut fits = vec![Fit::PERFECT; court.exhibits.len()];
+    for exhibit in &rest {
+        fits[*exhibit] = court.judge(*exhibit, &plan, &own, Leniency::Plain).fit;
+    }
+    let next_wrong = rest.iter().copied().find(|exhibit| fits[*exhibit].beyond);
+    let mut explanations = Vec::new();
+    if next_wrong.is_some() {
+        let mut search = Search::new(court, right, seen, fits).given(own, order(name));
+        search.singles();
+        explanations = search.explanations(false).into_iter().map(Hypothesis::explanation).collect();
+    }
+    Some(After { next_wrong, explanations })
+}

@@ -1,0 +1,94 @@
+//! By how much, where, and in how many cells a tensor differs.
+
+use super::bench::{Own, Value};
+use super::court::{Court, Judged};
+use super::diagnose::{At, Measured};
+use super::draft::Wrong;
+use super::fit;
+use crate::answers::{Expected, Layout, Reading};
+use crate::plan::{Name, Stack};
+
+impl Court<'_> {
+    /// Queries that were multiplied by the scale before the product: the scores come out the same.
+    pub(super) fn judge_scaled(&mut self, exhibit: usize, right: &Wrong) -> Option<Judged> {
+        let name = self.exhibits[exhibit].tensor.name;
+        if !matches!(name, Name::Q | Name::QNorm | Name::Stack(Stack::QHeads | Stack::QNorm | Stack::QRot)) {
+            return None;
+        }
+        let scale = self.call.attention.scale_value();
+        let (expected, _) = Self::expected(right, name)?;
+        let values = self.values(right, &Own::new(), name)?;
+        let tolerance = self.tolerance(exhibit, &values);
+        let reading = self.readings(exhibit, expected).first()?.clone();
+        let scaled: Vec<_> = values.iter().map(|value| self.bench.get(*value) * scale).collect();
+        let fit = fit::fit(&reading.sheets, scaled.iter(), tolerance, |_, _, _| false);
+        fit.is_strict().then_some(Judged { fit, how: reading.how, has_shape: true })
+    }
+
+    /// How an exhibit differs from these values, read in a certain way.
+    pub(super) fn measure(
+        &mut self,
+        exhibit: usize,
+        expected: Expected,
+        values: &[Value],
+        how: &[Layout],
+        scaled: bool,
+    ) -> Option<Measured> {
+        let tolerance = self.tolerance(exhibit, values);
+        let factor = if scaled { self.call.attention.scale_value() } else { 1.0 };
+        let name = self.exhibits[exhibit].tensor.name;
+        let readings = self.readings(exhibit, expected).to_vec();
+        let reading: &Reading = readings.iter().find(|reading| reading.how == how).or(readings.first())?;
+        let (_, least) = fit::extremes(values.iter().map(|value| self.bench.get(*value)));
+        let heads = expected.sheets.unwrap_or(1).max(1);
+        let at = |sheet: usize, row: usize, column: usize| At {
+            sequence: expected.batch.map(|_| sheet / heads),
+            head: expected.sheets.map(|_| sheet % heads),
+            row,
+            column,
+        };
+        let mut measured =
+            Measured { largest: 0.0, at: at(0, 0, 0), first: at(0, 0, 0), cells: 0, of: 0 };
+        for (sheet, (theirs, value)) in reading.sheets.iter().zip(values).enumerate() {
+            let ours = self.bench.get(*value);
+            measured.of += ours.len();
+            for row in 0..ours.nrows() {
+                for column in 0..ours.ncols() {
+                    let (theirs, ours) = (theirs[(row, column)], ours[(row, column)] * factor);
+                    let masked = name == Name::Stack(Stack::MaskedScores) && ours == f64::NEG_INFINITY;
+                    let distance = match masked && fit::hides(theirs, least) {
+                        true => 0.0,
+                        false => fit::distance(theirs, ours),
+                    };
+                    if distance > measured.largest {
+                        (measured.largest, measured.at) = (distance, at(sheet, row, column));
+                    }
+                    if distance > tolerance.strict {
+                        if measured.cells == 0 {
+                            measured.first = at(sheet, row, column);
+                        }
+                        measured.cells += 1;
+                    }
+                }
+            }
+        }
+        if measured.cells == 0 {
+            measured.first = measured.at;
+        }
+        Some(measured)
+    }
+
+    /// Whether two computations differ so much that single precision shows it.
+    pub(super) fn differ(&self, one: &[Value], other: &[Value]) -> bool {
+        if one.len() != other.len() {
+            return true;
+        }
+        let sheets = |values: &'_ [Value]| values.iter().map(|value| self.bench.get(*value)).collect::<Vec<_>>();
+        let (one, other) = (sheets(one), sheets(other));
+        let (largest, _) = fit::extremes(one.iter().copied());
+        one.iter().zip(&other).any(|(one, other)| {
+            one.shape() != other.shape()
+                || one.iter().zip(other.iter()).any(|(a, b)| fit::distance(*a, *b) > 1e-3 * largest)
+        })
+    }
+}

@@ -1,0 +1,88 @@
+//! Known mistakes, and how to tell which of them someone has made.
+//!
+//! A mistake is a change of the right plan ([`Draft`]), like every other rewrite: the same change shows the wrong run
+//! (`mha trace --mistake`), and finds it in a person's tensors (`mha check`). A new mistake is a new entry in one of the
+//! files of [`catalogue`]; nothing else knows it by name.
+
+pub mod catalogue;
+pub mod diagnose;
+pub mod draft;
+mod fit;
+mod measure;
+mod search;
+mod bench;
+mod court;
+
+use crate::plan::{Call, Name, Plan};
+pub use draft::{Draft, Seen, Wrong};
+
+/// Something that people get wrong, in one or several forms.
+#[derive(Debug)]
+pub struct Mistake {
+    /// Its name, as it is typed: `scale-missing`.
+    pub name: &'static str,
+    /// One line: `No 1/√d_k`.
+    pub summary: &'static str,
+    /// The formula as it should be.
+    pub right: &'static str,
+    /// The formula as it is with the mistake.
+    pub wrong: &'static str,
+    /// How it comes about.
+    pub cause: &'static str,
+    /// What can be seen in the numbers.
+    pub symptom: &'static str,
+    /// On which problems it makes a difference.
+    pub visible: &'static str,
+    /// How to mend it, in words.
+    pub fix: &'static str,
+    /// How to mend it: a line of NumPy or PyTorch.
+    pub code: &'static str,
+    /// Public reports of it that were found, and how many of them were confirmed (fixed, merged or acknowledged).
+    pub reports: (u16, u16),
+    /// The ways in which it is made.
+    pub forms: &'static [Form],
+}
+
+/// One way to make a mistake.
+#[derive(Debug, Clone, Copy)]
+pub struct Form {
+    /// What is particular about it; empty where there is only one way.
+    pub name: &'static str,
+    /// The first step, under its stacked name, that comes out wrong.
+    pub first: Name,
+    /// Whether it builds the plan anew, so that it has to come before other changes.
+    pub rebuilds: bool,
+    /// The change; `None` where the problem has nothing to get wrong in this way.
+    pub change: fn(&mut Draft<'_>) -> Option<()>,
+}
+
+impl Mistake {
+    /// The mistake of that name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        catalogue::all().find(|mistake| mistake.name == name)
+    }
+
+    /// The first of its forms that the problem can be got wrong in, with the wrong plan.
+    pub fn apply(&self, call: &Call, right: &Plan) -> Option<(&'static Form, Wrong)> {
+        self.forms.iter().find_map(|form| Some((form, form.apply(call, right)?)))
+    }
+}
+
+impl Form {
+    /// A form of a mistake with several.
+    const fn new(name: &'static str, first: Name, change: fn(&mut Draft<'_>) -> Option<()>) -> Self {
+        Self { name, first, rebuilds: false, change }
+    }
+
+    /// A form that builds the plan anew.
+    const fn rebuild(name: &'static str, first: Name, change: fn(&mut Draft<'_>) -> Option<()>) -> Self {
+        Self { name, first, rebuilds: true, change }
+    }
+
+    /// The wrong plan; `None` where the problem cannot be got wrong in this way, or the wrong plan is the right one.
+    pub fn apply(&self, call: &Call, right: &Plan) -> Option<Wrong> {
+        let mut draft = Draft::new(call, right, None);
+        (self.change)(&mut draft)?;
+        draft.finish().filter(|wrong| wrong.plan != *right)
+    }
+}

@@ -1,0 +1,194 @@
+//! Trying mistakes, one by one and two by two.
+
+use super::bench::Own;
+use super::court::{Court, Leniency, order};
+use super::diagnose::{Explanation, Tried};
+use super::draft::{Draft, Seen, Wrong};
+use super::fit::Fit;
+use super::{Form, Mistake, catalogue};
+use crate::plan::Plan;
+
+/// A wrong plan that may be what a person computed.
+#[derive(Debug, Clone)]
+pub(super) struct Hypothesis {
+    mistakes: Vec<(&'static Mistake, &'static Form)>,
+    pub(super) wrong: Wrong,
+    /// How well it fits, tensor by tensor, up to the first that it cannot give.
+    fits: Vec<Fit>,
+}
+
+impl Hypothesis {
+    /// The place of the first step that it gets wrong.
+    pub(super) fn first(&self) -> usize {
+        self.mistakes.iter().map(|(_, form)| order(form.first)).min().unwrap_or(0)
+    }
+
+    fn fit(&self) -> Fit {
+        self.fits.iter().fold(Fit::PERFECT, |all, fit| all.and(*fit))
+    }
+
+    pub(super) fn explanation(self) -> Explanation {
+        let worst = self.fit().worst;
+        Explanation { mistakes: self.mistakes, worst }
+    }
+
+    fn names(&self) -> Vec<&'static str> {
+        let mut names: Vec<&str> = self.mistakes.iter().map(|(mistake, _)| mistake.name).collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+/// A search among the mistakes of the catalogue.
+pub(super) struct Search<'s, 'a> {
+    court: &'s mut Court<'a>,
+    right: &'s Plan,
+    seen: Option<&'s Seen>,
+    /// How the tensors fit the right plan.
+    base: Vec<Fit>,
+    /// Steps that are the person's own, and the place from which on mistakes are looked for.
+    own: Own,
+    from: usize,
+    singles: Vec<Hypothesis>,
+    pairs: Vec<Hypothesis>,
+    pub(super) tried: Tried,
+}
+
+/// A fit that is this many times worse than the best one is no rival of it.
+const RIVAL: f64 = 4.0;
+/// Up to here fits are so good that none of them is better than another.
+const AS_GOOD: f64 = 0.02;
+
+impl<'s, 'a> Search<'s, 'a> {
+    pub(super) fn new(court: &'s mut Court<'a>, right: &'s Plan, seen: Option<&'s Seen>, base: Vec<Fit>) -> Self {
+        let tried = Tried::default();
+        Self { court, right, seen, base, own: Own::new(), from: 0, singles: Vec::new(), pairs: Vec::new(), tried }
+    }
+
+    /// The same, with some steps given, and mistakes only after a place in the order of the computation.
+    pub(super) fn given(mut self, own: Own, from: usize) -> Self {
+        (self.own, self.from) = (own, from + 1);
+        self
+    }
+
+    /// Tries every form of every mistake.
+    pub(super) fn singles(&mut self) {
+        for mistake in catalogue::all() {
+            for form in mistake.forms {
+                if order(form.first) < self.from || !self.may_start_at(order(form.first), &self.base) {
+                    continue;
+                }
+                let Some(wrong) = self.wrong(&[form]) else { continue };
+                self.tried.forms += 1;
+                let mark = self.court.bench.mark();
+                let fits = self.fits(&wrong, order(form.first), &self.base.clone());
+                self.court.bench.release(mark);
+                self.singles.push(Hypothesis { mistakes: vec![(mistake, form)], wrong, fits });
+            }
+        }
+    }
+
+    /// Tries every two mistakes together.
+    pub(super) fn pairs(&mut self) {
+        let singles = std::mem::take(&mut self.singles);
+        for (at, one) in singles.iter().enumerate() {
+            for other in &singles[at + 1..] {
+                self.pair(one, other);
+            }
+        }
+        self.singles = singles;
+    }
+
+    fn pair(&mut self, one: &Hypothesis, other: &Hypothesis) {
+        let (a, b) = (one.mistakes[0], other.mistakes[0]);
+        if a.0.name == b.0.name || (a.1.rebuilds && b.1.rebuilds) {
+            return;
+        }
+        // Up to where the later one sets in, the earlier one has to give the tensors alone.
+        let (earlier, later) = if order(a.1.first) <= order(b.1.first) { (one, other) } else { (other, one) };
+        let from = later.first();
+        if !self.may_start_at(from, &earlier.fits) {
+            return;
+        }
+        let forms = if b.1.rebuilds { [b.1, a.1] } else { [a.1, b.1] };
+        let Some(wrong) = self.wrong(&forms) else { return };
+        if wrong.plan == one.wrong.plan || wrong.plan == other.wrong.plan {
+            return;
+        }
+        self.tried.pairs += 1;
+        let mark = self.court.bench.mark();
+        let fits = self.fits(&wrong, from, &earlier.fits);
+        self.court.bench.release(mark);
+        if fits.len() == self.base.len() && fits.iter().all(|fit| !fit.beyond) {
+            let mistakes = vec![earlier.mistakes[0], later.mistakes[0]];
+            self.pairs.push(Hypothesis { mistakes, wrong, fits });
+        }
+    }
+
+    /// Whether all tensors before a place in the order of the computation fit.
+    fn may_start_at(&self, place: usize, fits: &[Fit]) -> bool {
+        let before = self.court.exhibits.iter().take_while(|exhibit| exhibit.order < place).count();
+        fits.len() >= before && fits[..before].iter().all(|fit| !fit.beyond)
+    }
+
+    fn wrong(&self, forms: &[&'static Form]) -> Option<Wrong> {
+        let mut draft = Draft::new(self.court.call, self.right, self.seen);
+        for form in forms {
+            (form.change)(&mut draft)?;
+        }
+        draft.finish().filter(|wrong| wrong.plan != *self.right)
+    }
+
+    /// How the tensors fit a wrong plan whose steps from a place on are wrong; up to the first that does not fit.
+    fn fits(&mut self, wrong: &Wrong, from: usize, before: &[Fit]) -> Vec<Fit> {
+        let mut fits = Vec::with_capacity(self.base.len());
+        for exhibit in 0..self.court.exhibits.len() {
+            let fit = match self.court.exhibits[exhibit].order < from {
+                true => before[exhibit],
+                false => self.court.judge(exhibit, wrong, &self.own, Leniency::Plain).fit,
+            };
+            fits.push(fit);
+            if fit.beyond {
+                break;
+            }
+        }
+        fits
+    }
+
+    /// What gives all tensors: only within strict tolerances, or also within loose ones. Each set of names once; only
+    /// those that fit about as well as the best.
+    pub(super) fn explanations(&self, strictly: bool) -> Vec<Hypothesis> {
+        let complete = |hypothesis: &&Hypothesis| {
+            let fit = hypothesis.fit();
+            hypothesis.fits.len() == self.base.len() && !fit.beyond && (!strictly || fit.is_strict())
+        };
+        let mut found: Vec<&Hypothesis> = self.singles.iter().chain(&self.pairs).filter(complete).collect();
+        found.sort_by(|a, b| a.fit().worst.total_cmp(&b.fit().worst));
+        let best = found.first().map_or(0.0, |best| best.fit().worst);
+        let mut kept: Vec<Hypothesis> = Vec::new();
+        for hypothesis in found {
+            let rival = hypothesis.fit().worst <= (best * RIVAL).max(AS_GOOD);
+            if rival && kept.iter().all(|kept| kept.names() != hypothesis.names()) {
+                kept.push(hypothesis.clone());
+            }
+        }
+        kept
+    }
+
+    /// What gives the first wrong tensors but not all, and the tensor where it stops.
+    pub(super) fn partly(&self) -> Option<(Vec<Hypothesis>, usize)> {
+        let wrong = self.base.iter().position(|fit| fit.beyond)?;
+        let reach = |hypothesis: &Hypothesis| hypothesis.fits.iter().take_while(|fit| !fit.beyond).count();
+        let furthest = self.singles.iter().map(reach).max()?;
+        if furthest <= wrong || furthest >= self.base.len() {
+            return None;
+        }
+        let mut kept: Vec<Hypothesis> = Vec::new();
+        for hypothesis in self.singles.iter().filter(|hypothesis| reach(hypothesis) == furthest) {
+            if kept.iter().all(|kept| kept.names() != hypothesis.names()) {
+                kept.push(hypothesis.clone());
+            }
+        }
+        Some((kept, furthest))
+    }
+}
