@@ -9,6 +9,8 @@ mod evaluator;
 #[path = "common/run.rs"]
 #[expect(dead_code, reason = "no shell is needed here")]
 mod run;
+#[path = "common/wrong.rs"]
+mod wrong;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,6 +25,7 @@ use mha::trace::{Cell, Keep, Trace, run_plan};
 use mha::views::derivation::Derivation;
 use proptest::prelude::*;
 use serde_json::Value;
+use wrong::wrong;
 
 /// The step that a name stands for inside the head of `scope`.
 fn meant(trace: &Trace<f64>, name: &str, scope: StepId) -> StepId {
@@ -109,6 +112,13 @@ proptest! {
             let trace = run_plan(Arc::new(plan), &call.inputs, &Keep::All, Arithmetic::Ordered).unwrap();
             check_every_cell(&trace, digits);
         }
+    }
+
+    #[test]
+    fn every_line_of_a_wrong_computation_comes_to_the_cell(wrong in wrong(), digits in 1usize..9) {
+        let (plan, inputs) = wrong.plan();
+        let trace = run_plan(Arc::new(plan), &inputs, &Keep::All, Arithmetic::Ordered).unwrap();
+        check_every_cell(&trace, digits);
     }
 }
 

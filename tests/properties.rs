@@ -3,6 +3,8 @@
 
 #[path = "common/drawn.rs"]
 mod drawn;
+#[path = "common/wrong.rs"]
+mod wrong;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,6 +17,7 @@ use mha::plan::{Call, Head, HeadStep, Name, Projection, StepId, attention, input
 use mha::trace::{Keep, Trace, measure, run_plan};
 use nalgebra::DMatrix;
 use proptest::prelude::*;
+use wrong::{OVER_HEADS, Wrong, wrong};
 
 /// Several sequences under the same weights, together and each on its own.
 struct Batch {
@@ -122,6 +125,39 @@ proptest! {
                         prop_assert!(near, "{variant}: {}[{row},{column}] is {is}, explained as {explained}", step.id);
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn every_cell_of_a_wrong_computation_is_what_its_explanation_comes_to(wrong in wrong()) {
+        let (plan, given) = wrong.plan();
+        let trace: Trace<f64> = run_plan(Arc::new(plan), &given, &Keep::All, Arithmetic::Ordered).unwrap();
+        for (step, value) in trace.steps().filter(|(step, _)| !step.inputs.is_empty()) {
+            let inputs = trace.inputs(step).unwrap();
+            for row in 0..value.nrows() {
+                for column in 0..value.ncols() {
+                    let explained = step.op.explain(row, column, &inputs).value(&inputs);
+                    let is = value[(row, column)];
+                    let near = explained == is || (explained - is).abs() <= 1e-12 * is.abs().max(1.0);
+                    let neither = explained.is_nan() && is.is_nan();
+                    prop_assert!(near || neither, "{}[{row},{column}] is {is}, explained as {explained}", step.id);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn heads_that_read_each_other_give_the_same_on_several_threads(wrong in wrong(), threads in 1usize..4) {
+        let (plan, given) = Wrong { weights: OVER_HEADS, ..wrong }.plan();
+        let plan = Arc::new(plan);
+        let run = |arithmetic| run_plan(plan.clone(), &given, &Keep::All, arithmetic);
+        let (ordered, fast) = (run(Arithmetic::Ordered), run(Arithmetic::Fast { threads }));
+        let (ordered, fast): (Trace<f64>, Trace<f64>) = (ordered.unwrap(), fast.unwrap());
+        for (step, value) in ordered.steps() {
+            for (a, b) in value.iter().zip(fast.get(step.id).unwrap().iter()) {
+                let near = a == b || (a - b).abs() <= 1e-9 * a.abs().max(1.0) || (a.is_nan() && b.is_nan());
+                prop_assert!(near, "{}: {a} in order, {b} on {threads} threads", step.id);
             }
         }
     }

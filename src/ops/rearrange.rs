@@ -122,3 +122,69 @@ impl Operation for Rearrange {
         format!("{} numbers, copied to other places: nothing is computed.", size(shape))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::Layout;
+
+    fn place(input: u32, row: u32, column: u32) -> Place {
+        Place { input, row, column }
+    }
+
+    /// [[1, 2, 3], [4, 5, 6]] read row by row into three rows of two: 1 2 | 3 4 | 5 6, where a transpose has 1 4 | 2 5 |
+    /// 3 6.
+    #[test]
+    fn a_reshape_is_no_transpose() {
+        let x = DMatrix::from_row_slice(2, 3, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        let reshape = Rearrange::new(3, 2, "reshape({0}, (3, 2))", |r, c| {
+            let at = (2 * r + c) as u32;
+            place(0, at / 3, at % 3)
+        });
+        assert_eq!(reshape.shape(&[(2, 3)]), Ok((3, 2)));
+        let result = reshape.compute(&[x.as_view()], Arithmetic::Ordered);
+        assert_eq!(result, DMatrix::from_row_slice(3, 2, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+        assert_eq!(reshape.explain(2, 1, &[x.as_view()]), Expr::cell(0, 1, 2));
+    }
+
+    #[test]
+    fn several_inputs_are_drawn_from() {
+        let (a, b) = (DMatrix::from_element(1, 1, 1.0), DMatrix::from_element(1, 1, 2.0));
+        let swapped = Rearrange::new(1, 2, "[{1} | {0}]", |_, c| place(1 - c as u32, 0, 0));
+        let result = swapped.compute(&[a.as_view(), b.as_view()], Arithmetic::Ordered);
+        assert_eq!(result, DMatrix::from_row_slice(1, 2, &[2.0, 1.0]));
+    }
+
+    #[test]
+    fn places_that_are_not_there_are_refused() {
+        for wrong in [place(1, 0, 0), place(0, 2, 0), place(0, 0, 3), place(u32::MAX, u32::MAX, u32::MAX)] {
+            let one = Rearrange::new(1, 1, "{0}", |_, _| wrong);
+            assert!(one.shape(&[(2, 3)]).is_err(), "{wrong:?}");
+        }
+        assert!(Rearrange::new(1, 1, "{0}", |_, _| place(0, 1, 2)).shape(&[(2, 3)]).is_ok());
+        for shape in [(1, 2), (2, 1), (usize::MAX, 2)] {
+            let short = Rearrange { shape, from: [place(0, 0, 0)].into(), said: "{0}" };
+            assert!(short.shape(&[(2, 3)]).is_err(), "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn a_formula_names_all_inputs_or_the_ends_of_many() {
+        let formula = |said, count: usize| {
+            let inputs = (1..=count).map(|head| format!("H{head}")).collect();
+            let signs = Signs {
+                out: "C".to_owned(),
+                inputs,
+                out_shape: (1, 1),
+                shapes: vec![(3, 2); count],
+                layout: Layout::Rows,
+            };
+            Rearrange::new(1, 1, said, |_, _| place(0, 0, 0)).formula(&signs)
+        };
+        assert_eq!(formula("[{1} | {0}]", 2).equation, "C = [H2 | H1]");
+        assert_eq!(formula("stack({*})", 4).equation, "C = stack(H1, H2, H3, H4)");
+        let many = formula("stack({*})", 5);
+        assert_eq!(many.equation, "C = stack(H1, H2, …, H5)");
+        assert_eq!(many.sizes, "5 of 3×2 → 1×1");
+    }
+}

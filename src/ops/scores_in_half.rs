@@ -83,3 +83,57 @@ impl Operation for ScoresInHalf {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The scores of one query (a) against keys, over √4 = 2.
+    fn scores(q: f64, keys: &[f64]) -> (DMatrix<f64>, [Option<String>; 2]) {
+        let (q, k) = (DMatrix::from_element(1, 1, q), DMatrix::from_column_slice(keys.len(), 1, keys));
+        let half = ScoresInHalf { scale: Scale::RootOfDk, d_k: 4 };
+        let inputs = [q.as_view(), k.as_view()];
+        let scores = half.compute(&inputs, Arithmetic::Ordered);
+        for column in 0..keys.len() {
+            assert_eq!(half.explain(0, column, &inputs).value(&inputs), scores[(0, column)]);
+        }
+        (scores, [0, 1].map(|column| half.reason(0, column, &inputs)))
+    }
+
+    /// 256 · 512 = 131072 is beyond 65504, and −131072 beyond −65504.
+    #[test]
+    fn a_product_that_is_too_large_becomes_infinite() {
+        let (is, reasons) = scores(256.0, &[512.0, -512.0]);
+        assert_eq!(is, DMatrix::from_row_slice(1, 2, &[f64::INFINITY, f64::NEG_INFINITY]));
+        let told = "q · k = 131072 is beyond 65504, the largest half-precision number";
+        assert_eq!(reasons[0].as_deref(), Some(told));
+        let told = "q · k = -131072 is beyond -65504, the lowest half-precision number";
+        assert_eq!(reasons[1].as_deref(), Some(told));
+    }
+
+    /// From 2048 = 2^11 on half precision has even numbers only: 2049 lies between 2048 and 2050 and goes to 2048, whose
+    /// last digit is even; over 2 that is 1024. 2051 lies between 2050 and 2052, and goes to 2052: 1026.
+    #[test]
+    fn products_are_rounded_before_they_are_scaled() {
+        let (is, reasons) = scores(1.0, &[2049.0, 2051.0]);
+        assert_eq!(is, DMatrix::from_row_slice(1, 2, &[1024.0, 1026.0]));
+        assert_eq!(reasons, [None, None]);
+    }
+
+    /// 65504 is the largest number. The next step would be 65536, so what is nearer to 65504, up to but without 65520
+    /// (which is half way, and 65504 is odd), is still finite.
+    #[test]
+    fn what_is_just_beyond_is_rounded_down() {
+        let (is, reasons) = scores(1.0, &[65519.0, 65520.0]);
+        assert_eq!(is, DMatrix::from_row_slice(1, 2, &[32752.0, f64::INFINITY]));
+        assert!(reasons[0].is_none() && reasons[1].is_some());
+    }
+
+    #[test]
+    fn single_precision_overflows_at_the_same_place() {
+        let (q, k) = (DMatrix::from_element(1, 1, 256f32), DMatrix::from_column_slice(2, 1, &[512f32, 1.0]));
+        let half = ScoresInHalf { scale: Scale::Given(0.5), d_k: 4 };
+        let scores = half.compute(&[q.as_view(), k.as_view()], Arithmetic::Fast { threads: 1 });
+        assert_eq!(scores, DMatrix::from_row_slice(1, 2, &[f32::INFINITY, 128.0]));
+    }
+}

@@ -221,3 +221,46 @@ fn is_even(weights: &[f64]) -> bool {
 fn list_of(names: &[String], at: &[usize]) -> String {
     super::list(at.iter().filter_map(|r| names.get(*r)).map(String::as_str))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Weights of one row of scores under every arithmetic and type, as f64.
+    fn weights(scores: &[f64], empty_rows: FullyMaskedRows) -> Vec<Vec<f64>> {
+        let softmax = Softmax { empty_rows, sink: None };
+        let double = DMatrix::from_row_slice(1, scores.len(), scores);
+        let single = double.map(|score| score as f32);
+        let mut all = Vec::new();
+        for arithmetic in [Arithmetic::Ordered, Arithmetic::Fast { threads: 1 }] {
+            let wide = softmax.compute(&[double.as_view()], arithmetic);
+            let narrow = softmax.compute(&[single.as_view()], arithmetic);
+            all.push(wide.iter().copied().collect());
+            all.push(narrow.iter().map(|weight| f64::from(*weight)).collect());
+        }
+        all
+    }
+
+    /// The largest score is subtracted first: ∞ − ∞ is no number, so neither is the sum, nor anything over it.
+    #[test]
+    fn an_infinite_score_leaves_a_row_without_numbers() {
+        for scores in [[f64::INFINITY, 1.0, f64::NEG_INFINITY], [f64::INFINITY; 3]] {
+            for row in weights(&scores, FullyMaskedRows::Zeros) {
+                assert!(row.iter().all(|weight| weight.is_nan()), "{scores:?}: {row:?}");
+            }
+        }
+    }
+
+    /// A row of −∞ beside NaN is not one in which everything is hidden, and what such a row means is not what it gets.
+    #[test]
+    fn what_is_not_a_number_is_not_taken_for_hidden() {
+        for scores in [[f64::NAN, f64::NEG_INFINITY], [f64::NAN, f64::NAN], [f64::NAN, 1.0]] {
+            for row in weights(&scores, FullyMaskedRows::Zeros) {
+                assert!(row.iter().all(|weight| weight.is_nan()), "{scores:?}: {row:?}");
+            }
+        }
+        for row in weights(&[f64::NEG_INFINITY; 2], FullyMaskedRows::Zeros) {
+            assert_eq!(row, [0.0, 0.0]);
+        }
+    }
+}

@@ -3,8 +3,10 @@
 use super::formula;
 use crate::ops::{
     Alibi, Average, Batched, Bias, Columns, Concat, FinishSoftmax, FullyMaskedRows, Given, Layout, Mask,
-    MergeHeads, Mix, OnlineSoftmax, Op, Operation, Project, RmsNorm, Rope, RopeLayout, Rows, Scale, Scores,
-    Shape, Signs, SinkWeight, Softcap, Softmax, SplitHeads,
+    MaskTimes, MergeHeads, Mix, MixTransposed, OnlineSoftmax, Op, Operation, Place, Project, ProjectBlocks,
+    ProjectMean, ProjectTransposed, Rearrange, Reweighed, RmsNorm, Rope, RopeLayout, RopeWide, RowShare,
+    Rows, Scale, Scores, ScoresInHalf, Shape, Signs, SinkWeight, Softcap, Softmax, SoftmaxDown,
+    SoftmaxOverHeads, SplitHeads, Times,
 };
 use nalgebra::DMatrix;
 
@@ -164,6 +166,99 @@ fn weights_and_what_they_mix() {
     let ops = [0.25, 0.5].map(|cap| Op::from(Softcap { cap })).to_vec();
     let each = r"S^{\mathrm{c}} = 0.25 \cdot \tanh\left(\frac{S}{0.25}\right)\text{ (head 1's; each head has its own)}";
     case(Batched { ops, sheets: vec![2] }, "Sᶜ", &["S"], each, each);
+}
+
+#[test]
+fn wrong_projections_and_places() {
+    case(ProjectTransposed, "Q", &["X", "W_Q", "b_Q"], r"Q = X W_Q^{\top} + b_Q", r"Q = W_Q^{\top} X + b_Q");
+    case(
+        ProjectBlocks { blocks: 2 },
+        "Q",
+        &["X", "W_Q", "b_Q"],
+        r"Q = X\,\mathrm{blockdiag}(W_Q) + b_Q, 2\text{ blocks on the diagonal}",
+        r"Q = \mathrm{blockdiag}(W_Q)\,X + b_Q, 2\text{ blocks on the diagonal}",
+    );
+    case(
+        ProjectMean { heads: 4 },
+        "output",
+        &["concat", "W_O", "b_O"],
+        r"\mathrm{output} = \frac{\mathrm{concat}\,W_O}{4} + b_O",
+        r"\mathrm{output} = \frac{W_O\,\mathrm{concat}}{4} + b_O",
+    );
+    let places = |said| Rearrange::new(3, 3, said, |_, _| Place { input: 0, row: 0, column: 0 });
+    let reshaped = r"Q_1 = \mathrm{reshape}(Q, (h, n, d_k))[1]";
+    case(places("reshape({0}, (h, n, d_k))[1]"), "Q₁", &["Q"], reshaped, reshaped);
+    let stacked =
+        r"\mathrm{concat} = \mathrm{interleave}(\mathrm{head}_1, \mathrm{head}_2, \ldots, \mathrm{head}_5)";
+    let heads = ["head₁", "head₂", "head₃", "head₄", "head₅"];
+    case(places("interleave({*})"), "concat", &heads, stacked, stacked);
+}
+
+#[test]
+fn wrong_scores() {
+    case(
+        ScoresInHalf { scale: Scale::RootOfDk, d_k: 3 },
+        "S₁",
+        &["Q₁ʳ", "K₁ʳ"],
+        r"S_1 = \frac{\mathrm{float16}(Q_1^{\mathrm{r}}K_1^{\mathrm{r}\top})}{\sqrt{d_k}}",
+        r"S_1 = \frac{\mathrm{float16}(K_1^{\mathrm{r}\top} Q_1^{\mathrm{r}})}{\sqrt{d_k}}",
+    );
+    let masked = r"S_1^{\mathrm{m}} = S_1\text{ where allowed, else }0\text{ (causal)}";
+    let allowed = DMatrix::from_element(3, 3, true).into();
+    case(MaskTimes { allowed, reasons: "causal".to_owned() }, "S₁ᵐ", &["S₁"], masked, masked);
+    let scaled = r"Q_1 = \frac{Q_1}{\sqrt{d_k}}";
+    case(Times { factor: Scale::RootOfDk, d_k: 3 }, "Q₁", &["Q₁"], scaled, scaled);
+    let scaled = r"Q_1 = Q_1 \cdot 0.5";
+    case(Times { factor: Scale::Given(0.5), d_k: 3 }, "Q₁", &["Q₁"], scaled, scaled);
+    let rope =
+        Rope { theta: 10000.0, layout: RopeLayout::HalfSplit, dims: 4, positions: vec![0.0; 3].into() };
+    let turned = r"Q_2^{\mathrm{r}} = Q,\text{ pair }t = 0, 1, \ldots\text{ turned by position} \cdot 10000^{-2t/4}\text{ (half-split)}";
+    case(
+        RopeWide { rope, from: 2, width: 2 },
+        "Q₂ʳ",
+        &["Q"],
+        &format!(r"{turned},\text{{ then columns }}3\ldots4"),
+        &format!(r"{turned},\text{{ then rows }}3\ldots4"),
+    );
+}
+
+#[test]
+fn wrong_weights_and_what_they_mix() {
+    let scores = &["S₁ᵐ"];
+    case(
+        SoftmaxDown { empty: FullyMaskedRows::Error },
+        "A₁",
+        scores,
+        r"A_1 = \mathrm{softmax}(S_1^{\mathrm{m}}),\text{ column by column}",
+        r"A_1 = \mathrm{softmax}(S_1^{\mathrm{m}}),\text{ row by row}",
+    );
+    case(
+        RowShare,
+        "A₁",
+        scores,
+        r"A_1 = \frac{S_1^{\mathrm{m}}}{\sum S_1^{\mathrm{m}}},\text{ row by row}",
+        r"A_1 = \frac{S_1^{\mathrm{m}}}{\sum S_1^{\mathrm{m}}},\text{ column by column}",
+    );
+    let heads = r"A_2 = \frac{e^{S_2}}{e^{S_1} + e^{S_2}}";
+    case(SoftmaxOverHeads { head: 1 }, "A₂", &["S₁", "S₂"], heads, heads);
+    let heads = r"A_1 = \frac{e^{S_1}}{e^{S_1} + \ldots + e^{S_4}}";
+    case(SoftmaxOverHeads { head: 0 }, "A₁", &["S₁", "S₂", "S₃", "S₄"], heads, heads);
+    let reweighed = |sink| Reweighed {
+        softmax: Softmax { empty_rows: FullyMaskedRows::Error, sink },
+        factors: DMatrix::zeros(3, 3).into(),
+        said: "keep",
+    };
+    let late = r"A_1 = \mathrm{softmax}(S_1) \odot \text{keep}";
+    case(reweighed(None), "A₁", &["S₁"], late, late);
+    let late = r"A_1 = \mathrm{softmax}(S_1) \odot \text{keep, with a sink of }0.5";
+    case(reweighed(Some(0.5)), "A₁", &["S₁"], late, late);
+    case(
+        MixTransposed,
+        "head₁",
+        &["A₁", "V₁"],
+        r"\mathrm{head}_1 = A_1^{\top}V_1",
+        r"\mathrm{head}_1 = V_1A_1^{\top}",
+    );
 }
 
 #[test]
