@@ -47,12 +47,10 @@ impl Grain {
         match self {
             Self::Decimals(digits) => 0.5 * 10_f64.powi(-i32::from(digits)),
             Self::Significant(_) if value == 0.0 => 0.0,
-            Self::Significant(digits) => {
-                0.5 * 10_f64.powi(decimal_exponent(value) + 1 - i32::from(digits))
-            }
+            Self::Significant(digits) => 0.5 * 10_f64.powi(decimal_exponent(value) + 1 - i32::from(digits)),
             _ => self.binary().map_or(0.0, |grid| {
                 let exponent = binary_exponent(value).clamp(grid.lowest, grid.highest);
-                2_f64.powi(exponent - grid.digits)
+                2_f64.powi((exponent - grid.digits).max(-1074)) // no double is smaller
             }),
         }
     }
@@ -109,4 +107,62 @@ fn binary_exponent(value: f64) -> i32 {
 /// e where 10^e ≤ |value| < 10^(e + 1).
 fn decimal_exponent(value: f64) -> i32 {
     format!("{value:e}").rsplit_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Between 1 and 2 halves are 2^-10 apart, singles 2^-23; below 2^-14 halves are 2^-24 apart all the way to 0.
+    #[test]
+    fn a_unit_is_half_of_what_lies_between_neighbours() {
+        assert_eq!(Grain::Half.unit(1.5), 2_f64.powi(-11));
+        assert_eq!(Grain::Half.unit(-2.0), 2_f64.powi(-10));
+        assert_eq!(Grain::Half.unit(1e-7), 2_f64.powi(-25));
+        assert_eq!(Grain::Half.unit(0.0), 2_f64.powi(-25));
+        assert_eq!(Grain::Half.unit(1e9), 16.0, "that of 65504, the largest");
+        assert_eq!(Grain::Brain.unit(1.0), 2_f64.powi(-8));
+        assert_eq!(Grain::Single.unit(1.0), 2_f64.powi(-24));
+        assert_eq!(Grain::Double.unit(1.0), f64::EPSILON / 2.0);
+        assert_eq!(Grain::Decimals(4).unit(123.0), 0.00005);
+        assert_eq!(Grain::Significant(3).unit(123.0), 0.5);
+        assert_eq!(Grain::Significant(3).unit(0.0123), 0.00005);
+        assert_eq!(Grain::Single.unit(f64::NAN), 0.0);
+        assert_eq!(Grain::Half.unit(f64::INFINITY), 0.0);
+    }
+
+    #[test]
+    fn rounding_goes_to_the_nearest_neighbour() {
+        assert_eq!(Grain::Decimals(2).round(0.707_106), 0.71);
+        assert_eq!(Grain::Significant(3).round(0.001_234_5), 0.001_23);
+        assert_eq!(Grain::Brain.round(1.0 + 2_f64.powi(-8)), 1.0, "halfway: to even");
+        assert_eq!(Grain::Half.round(70_000.0), f64::INFINITY);
+        assert_eq!(Grain::Half.round(65_519.0), 65_504.0);
+        assert_eq!(Grain::Half.round(-1e-9), 0.0);
+        assert_eq!(Grain::Double.round(0.1), 0.1);
+        assert!(Grain::Half.round(f64::NAN).is_nan());
+        assert_eq!(Grain::Decimals(7).round(1e300), 1e300);
+    }
+
+    /// The crate `half` and the processor round in their own ways.
+    #[test]
+    fn binary_grains_round_as_others_do() {
+        for n in 1..2_000 {
+            let value = (f64::from(n) / 50.0).sin() * 10_f64.powi(n % 9 - 6);
+            assert_eq!(Grain::Single.round(value), f64::from(value as f32), "{value}");
+            // through f32, where the numbers have no more digits than that
+            let value = f64::from(value as f32);
+            assert_eq!(Grain::Half.round(value), half::f16::from_f64(value).to_f64(), "{value}");
+            assert_eq!(Grain::Brain.round(value), half::bf16::from_f64(value).to_f64(), "{value}");
+            assert!((Grain::Half.round(value) - value).abs() <= Grain::Half.unit(value), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_grain_is_called_by_the_name_that_people_know() {
+        let names =
+            [Grain::Half, Grain::Brain, Grain::Decimals(4), Grain::Decimals(1), Grain::Significant(3)]
+                .map(Grain::name);
+        assert_eq!(names, ["float16", "bfloat16", "4 decimals", "1 decimal", "3 significant digits"]);
+    }
 }

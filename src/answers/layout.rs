@@ -88,14 +88,375 @@ impl Layout {
     }
 }
 
-/// All ways to read a tensor as `expected`, the plainest first; none where no layout fits.
-pub fn readings(array: &Array, expected: &Expected) -> Vec<Reading> {
-    let _ = (array, expected);
-    Vec::new()
+/// An axis of what is expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Axis {
+    Batch,
+    Head,
+    Row,
+    Column,
 }
 
-/// The tensor as it stands.
+/// The axes of a tensor, outermost first; several in one bracket are a single axis of the file.
+type Axes = &'static [&'static [Axis]];
+
+/// The layouts that are tried, the plainest first. Axes that a step does not have are passed over.
+const LAYOUTS: &[(Option<Layout>, Axes)] = {
+    use Axis::{Batch as B, Column as C, Head as H, Row as R};
+    &[
+        (None, &[&[B], &[H], &[R], &[C]]),
+        (Some(Layout::Merged), &[&[B, H], &[R], &[C]]),
+        (Some(Layout::HeadsSecond), &[&[B], &[R], &[H], &[C]]),
+        (Some(Layout::SideBySide), &[&[B], &[R], &[H, C]]),
+        (Some(Layout::Transposed), &[&[B], &[H], &[C], &[R]]),
+        (Some(Layout::BatchSecond), &[&[H], &[B], &[R], &[C]]),
+        (Some(Layout::BatchSecond), &[&[R], &[B], &[H], &[C]]),
+        (Some(Layout::BatchSecond), &[&[R], &[B], &[H, C]]),
+        (Some(Layout::HeadsLast), &[&[B], &[R], &[C], &[H]]),
+        (Some(Layout::Tall), &[&[B, H, R], &[C]]),
+        (Some(Layout::Flat), &[&[B, H, R, C]]),
+    ]
+};
+
+impl Expected {
+    fn size(&self, axis: Axis) -> usize {
+        match axis {
+            Axis::Batch => self.batch.unwrap_or(1),
+            Axis::Head => self.sheets.unwrap_or(1),
+            Axis::Row => self.rows,
+            Axis::Column => self.columns,
+        }
+    }
+
+    fn has(&self, axis: Axis) -> bool {
+        match axis {
+            Axis::Batch => self.batch.is_some(),
+            Axis::Head => self.sheets.is_some(),
+            Axis::Row | Axis::Column => true,
+        }
+    }
+
+    /// How many numbers; `None` beyond what can be counted.
+    fn count(&self) -> Option<usize> {
+        [Axis::Batch, Axis::Head, Axis::Row, Axis::Column]
+            .iter()
+            .try_fold(1_usize, |count, axis| count.checked_mul(self.size(*axis)))
+    }
+
+    /// The shape of a file with these axes; never called where the count overflows.
+    fn shape(&self, axes: Axes) -> Vec<usize> {
+        axes.iter()
+            .filter(|group| group.iter().any(|axis| self.has(*axis)))
+            .map(|group| group.iter().map(|axis| self.size(*axis)).product())
+            .collect()
+    }
+
+    /// How far apart in the file neighbours on each axis are; 0 on axes of length one.
+    fn strides(&self, axes: Axes) -> [usize; 4] {
+        let mut strides = [0; 4];
+        let mut apart = 1;
+        for axis in axes.iter().copied().flatten().rev() {
+            let size = self.size(*axis);
+            strides[*axis as usize] = if size > 1 { apart } else { 0 };
+            apart *= size;
+        }
+        strides
+    }
+
+    /// The matrices of a file with these strides.
+    fn sheets(&self, data: &[f64], [batch, head, row, column]: [usize; 4]) -> Vec<DMatrix<f64>> {
+        let places =
+            (0..self.size(Axis::Batch)).flat_map(|b| (0..self.size(Axis::Head)).map(move |h| (b, h)));
+        places
+            .map(|(b, h)| {
+                let at = b * batch + h * head;
+                DMatrix::from_fn(self.rows, self.columns, |r, c| data[at + r * row + c * column])
+            })
+            .collect()
+    }
+}
+
+impl Reading {
+    /// Whether nothing but axes of length one had to be left out or added.
+    pub fn is_plain(&self) -> bool {
+        self.how.iter().all(|layout| matches!(layout, Layout::LeadingOnes | Layout::Ones))
+    }
+}
+
+/// All ways to read a tensor as `expected`, the plainest first: as it stands, then with axes of length one left out or
+/// added, then in other layouts. Layouts that put every number in the same place are given once.
+///
+/// None where no layout fits, or where there are no numbers: then the shape itself is what is to be told. At most seven
+/// readings, none of them larger than the tensor.
+pub fn readings(array: &Array, expected: &Expected) -> Vec<Reading> {
+    if array.is_empty() {
+        return Vec::new();
+    }
+    if expected.count() != Some(array.len()) {
+        return repeated(array, expected).into_iter().collect();
+    }
+    let mut taken: Vec<[usize; 4]> = Vec::new();
+    let mut found = Vec::new();
+    for (layout, axes) in LAYOUTS {
+        let Some(ones) = same_but_for_ones(&array.shape, &expected.shape(axes)) else { continue };
+        let strides = expected.strides(axes);
+        if taken.contains(&strides) {
+            continue;
+        }
+        taken.push(strides);
+        let how = layout.iter().copied().chain(ones).collect();
+        found.push(Reading { sheets: expected.sheets(&array.data, strides), how });
+    }
+    found.extend(apart(array, expected));
+    found
+}
+
+/// What of axes of length one makes a shape another; the outer `None` where more than that is different.
+fn same_but_for_ones(shape: &[usize], other: &[usize]) -> Option<Option<Layout>> {
+    let inner = |shape: &[usize]| shape.iter().copied().filter(|size| *size != 1).collect::<Vec<_>>();
+    if shape == other {
+        Some(None)
+    } else if without_front(shape) == without_front(other) {
+        Some(Some(Layout::LeadingOnes))
+    } else {
+        (inner(shape) == inner(other)).then_some(Some(Layout::Ones))
+    }
+}
+
+/// A shape without the axes of length one in front of its last two.
+fn without_front(shape: &[usize]) -> &[usize] {
+    let movable = shape.len().saturating_sub(2);
+    let ones = shape.iter().take(movable).take_while(|size| **size == 1).count();
+    &shape[ones..]
+}
+
+/// Readings of a tensor that still has its heads apart, as the matrix with the heads side by side:
+/// (head, row, column) and (row, head, column).
+fn apart(array: &Array, expected: &Expected) -> Vec<Reading> {
+    let shape = without_front(&array.shape);
+    let inner = match (expected.sheets, expected.batch) {
+        (None, Some(batch)) if shape.len() == 4 && shape[0] == batch => &shape[1..],
+        (None, None | Some(1)) if shape.len() == 3 => shape,
+        _ => return Vec::new(),
+    };
+    let orders: [(usize, Axes); 2] = [
+        (inner[0], &[&[Axis::Batch], &[Axis::Head], &[Axis::Row], &[Axis::Column]]),
+        (inner[1], &[&[Axis::Batch], &[Axis::Row], &[Axis::Head], &[Axis::Column]]),
+    ];
+    let fitting = orders.into_iter().filter_map(|(heads, axes)| {
+        let columns = expected.columns.checked_div(heads)?;
+        let split = Expected { sheets: Some(heads), columns, ..*expected };
+        let fits = heads > 1 && split.shape(axes).ends_with(inner) && split.count() == Some(array.len());
+        let sheets = fits.then(|| split.sheets(&array.data, split.strides(axes)))?;
+        let joined = sheets.chunks_exact(heads).map(|heads| {
+            DMatrix::from_fn(expected.rows, expected.columns, |r, c| heads[c / columns][(r, c % columns)])
+        });
+        Some(Reading { sheets: joined.collect(), how: vec![Layout::HeadsApart] })
+    });
+    fitting.collect()
+}
+
+/// The reading of a stack that holds each of the expected heads several times in a row, all the same to the bit.
+fn repeated(array: &Array, expected: &Expected) -> Option<Reading> {
+    let count = expected.count().filter(|count| *count > 0)?;
+    let times = array.len() / count;
+    let heads = expected.sheets?;
+    if times < 2 || times * count != array.len() {
+        return None;
+    }
+    let all = Expected { sheets: Some(heads.checked_mul(times)?), ..*expected };
+    let (_, axes) = LAYOUTS[0];
+    let ones = same_but_for_ones(&array.shape, &all.shape(axes))?;
+    let size = expected.rows * expected.columns;
+    let bits = |sheet: &[f64]| sheet.iter().map(|number| number.to_bits()).collect::<Vec<_>>();
+    let mut one_each = Vec::with_capacity(count);
+    for group in array.data.chunks_exact(size * times) {
+        let (first, others) = group.split_at(size);
+        if others.chunks_exact(size).any(|other| bits(other) != bits(first)) {
+            return None;
+        }
+        one_each.extend_from_slice(first);
+    }
+    let how = std::iter::once(Layout::Repeated).chain(ones).collect();
+    Some(Reading { sheets: expected.sheets(&one_each, expected.strides(axes)), how })
+}
+
+/// More matrices than this are no heads of a batch.
+const MOST_SHEETS: usize = 1 << 16;
+
+/// The tensor as it stands: its last two axes are rows and columns, those before them count matrices. A list of
+/// numbers is one row, a single number 1 × 1.
+///
+/// `None` where it holds no numbers, or more than 65,536 matrices.
 pub fn plain(array: &Array) -> Option<Plain> {
-    let _ = array;
-    None
+    let shape = without_front(&array.shape);
+    let (leading, rows, columns) = match shape {
+        [] => (&[][..], 1, 1),
+        [columns] => (&[][..], 1, *columns),
+        [leading @ .., rows, columns] => (leading, *rows, *columns),
+    };
+    let size = rows.checked_mul(columns).filter(|size| *size > 0)?;
+    if array.is_empty() || array.len() / size > MOST_SHEETS {
+        return None;
+    }
+    let matrices = array.data.chunks_exact(size);
+    Some(Plain {
+        sheets: matrices.map(|numbers| DMatrix::from_row_slice(rows, columns, numbers)).collect(),
+        leading: leading.to_vec(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrays::Kind;
+
+    /// Two heads of 2 × 3 matrices, without and with a batch of two.
+    const HEADS: Expected = Expected { batch: None, sheets: Some(2), rows: 2, columns: 3 };
+    const BATCH: Expected = Expected { batch: Some(2), ..HEADS };
+    const MATRIX: Expected = Expected { sheets: None, ..HEADS };
+
+    /// The number at (b, h, r, c), all from 1, is bhrc: 1213 is sequence 1, head 2, row 1, column 3.
+    fn at(b: usize, h: usize, r: usize, c: usize) -> f64 {
+        (1000 * (b + 1) + 100 * (h + 1) + 10 * (r + 1) + c + 1) as f64
+    }
+
+    fn sheets(expected: &Expected) -> Vec<DMatrix<f64>> {
+        let (batch, heads) = (expected.batch.unwrap_or(1), expected.sheets.unwrap_or(1));
+        (0..batch)
+            .flat_map(|b| (0..heads).map(move |h| DMatrix::from_fn(2, 3, |r, c| at(b, h, r, c))))
+            .collect()
+    }
+
+    fn array(shape: &[usize], data: Vec<f64>) -> Array {
+        Array::new(shape.to_vec(), data, Kind::F64).unwrap()
+    }
+
+    /// A tensor of this shape that holds, at each of its places, the number that `place` gives for its index.
+    fn tensor(shape: &[usize], place: impl Fn(&[usize]) -> f64) -> Array {
+        let count = shape.iter().product();
+        let data = (0..count).map(|flat| {
+            let mut rest = flat;
+            let mut index: Vec<usize> = shape
+                .iter()
+                .rev()
+                .map(|size| {
+                    let i = rest % size;
+                    rest /= size;
+                    i
+                })
+                .collect();
+            index.reverse();
+            place(&index)
+        });
+        array(shape, data.collect())
+    }
+
+    /// Some reading of the tensor, and no plainer one, is what is expected.
+    #[track_caller]
+    fn case(tensor: &Array, expected: &Expected, how: &[Layout]) {
+        let readings = readings(tensor, expected);
+        let found = readings.iter().find(|reading| reading.sheets == sheets(expected));
+        assert_eq!(found.map(|reading| reading.how.as_slice()), Some(how), "{readings:?}");
+        assert!(readings.len() <= 7);
+    }
+
+    #[test]
+    fn a_tensor_as_it_stands_is_the_plainest_reading() {
+        let heads = tensor(&[2, 2, 3], |i| at(0, i[0], i[1], i[2]));
+        case(&heads, &HEADS, &[]);
+        assert!(readings(&heads, &HEADS)[0].how.is_empty(), "the plainest is first");
+        case(&tensor(&[2, 2, 2, 3], |i| at(i[0], i[1], i[2], i[3])), &BATCH, &[]);
+        case(&tensor(&[2, 3], |i| at(0, 0, i[0], i[1])), &MATRIX, &[]);
+    }
+
+    #[test]
+    fn axes_of_length_one_come_and_go() {
+        case(&tensor(&[1, 2, 2, 3], |i| at(0, i[1], i[2], i[3])), &HEADS, &[Layout::LeadingOnes]);
+        case(&tensor(&[1, 1, 2, 3], |i| at(0, 0, i[2], i[3])), &MATRIX, &[Layout::LeadingOnes]);
+        let one = Expected { batch: Some(1), sheets: Some(1), ..HEADS };
+        case(&tensor(&[2, 3], |i| at(0, 0, i[0], i[1])), &one, &[Layout::LeadingOnes]);
+        case(&tensor(&[2, 1, 3], |i| at(0, 0, i[0], i[2])), &MATRIX, &[Layout::Ones]);
+        let cell = Expected { batch: None, sheets: None, rows: 1, columns: 1 };
+        assert_eq!(readings(&array(&[], vec![7.0]), &cell)[0].sheets, [DMatrix::from_element(1, 1, 7.0)]);
+        // three numbers in a row are 1 × 3 and 3 × 1 alike: one reading, not two
+        let column = Expected { rows: 3, columns: 1, ..cell };
+        assert_eq!(readings(&array(&[1, 3], vec![1.0, 2.0, 3.0]), &column).len(), 1);
+    }
+
+    #[test]
+    fn other_layouts_are_put_in_order() {
+        case(&tensor(&[2, 2, 3], |i| at(0, i[1], i[0], i[2])), &HEADS, &[Layout::HeadsSecond]);
+        case(&tensor(&[2, 3, 2], |i| at(0, i[0], i[2], i[1])), &HEADS, &[Layout::Transposed]);
+        case(&tensor(&[2, 3, 2], |i| at(0, i[2], i[0], i[1])), &HEADS, &[Layout::HeadsLast]);
+        case(&tensor(&[2, 6], |i| at(0, i[1] / 3, i[0], i[1] % 3)), &HEADS, &[Layout::SideBySide]);
+        case(&tensor(&[4, 3], |i| at(0, i[0] / 2, i[0] % 2, i[1])), &HEADS, &[Layout::Tall]);
+        case(&tensor(&[12], |i| at(0, i[0] / 6, i[0] % 6 / 3, i[0] % 3)), &HEADS, &[Layout::Flat]);
+        case(&tensor(&[4, 2, 3], |i| at(i[0] / 2, i[0] % 2, i[1], i[2])), &BATCH, &[Layout::Merged]);
+        case(&tensor(&[2, 2, 2, 3], |i| at(i[1], i[0], i[2], i[3])), &BATCH, &[Layout::BatchSecond]);
+        case(&tensor(&[2, 2, 2, 3], |i| at(i[1], i[2], i[0], i[3])), &BATCH, &[Layout::BatchSecond]);
+        let sequences = Expected { sheets: None, ..BATCH };
+        case(&tensor(&[2, 2, 3], |i| at(i[1], 0, i[0], i[2])), &sequences, &[Layout::BatchSecond]);
+        case(
+            &tensor(&[1, 3, 2], |i| at(0, 0, i[2], i[1])),
+            &MATRIX,
+            &[Layout::Transposed, Layout::LeadingOnes],
+        );
+    }
+
+    /// Two heads of width 3 side by side are 2 × 6: head 2 stands in columns 4 to 6.
+    #[test]
+    fn heads_that_are_still_apart_are_put_side_by_side() {
+        let wide = Expected { columns: 6, ..MATRIX };
+        let joined = DMatrix::from_fn(2, 6, |r, c| at(0, c / 3, r, c % 3));
+        for given in [
+            tensor(&[2, 2, 3], |i| at(0, i[0], i[1], i[2])),
+            tensor(&[2, 2, 3], |i| at(0, i[1], i[0], i[2])),
+            tensor(&[1, 2, 2, 3], |i| at(0, i[1], i[2], i[3])),
+        ] {
+            let readings = readings(&given, &wide);
+            assert!(
+                readings
+                    .iter()
+                    .any(|reading| reading.sheets == [joined.clone()] && reading.how == [Layout::HeadsApart])
+            );
+            assert_eq!(readings.len(), 2);
+        }
+        let batch = Expected { batch: Some(2), ..wide };
+        let given = tensor(&[2, 2, 2, 3], |i| at(i[0], i[1], i[2], i[3]));
+        let joined = [0, 1].map(|b| DMatrix::from_fn(2, 6, |r, c| at(b, c / 3, r, c % 3)));
+        assert!(readings(&given, &batch).iter().any(|reading| reading.sheets == joined));
+    }
+
+    /// Keys repeated for two queries each: heads 1 1 2 2. Tiled (1 2 1 2) is another thing, and a mistake.
+    #[test]
+    fn repeated_heads_are_read_once() {
+        case(&tensor(&[4, 2, 3], |i| at(0, i[0] / 2, i[1], i[2])), &HEADS, &[Layout::Repeated]);
+        case(&tensor(&[2, 4, 2, 3], |i| at(i[0], i[1] / 2, i[2], i[3])), &BATCH, &[Layout::Repeated]);
+        assert_eq!(readings(&tensor(&[4, 2, 3], |i| at(0, i[0] % 2, i[1], i[2])), &HEADS), []);
+    }
+
+    #[test]
+    fn a_shape_that_fits_nothing_has_no_readings() {
+        for shape in [&[2, 2][..], &[0, 2, 3], &[7], &[], &[2, 2, 2, 2, 2], &[12, 2]] {
+            let given = tensor(shape, |_| 1.0);
+            assert_eq!(readings(&given, &HEADS), [], "{shape:?}");
+        }
+        let absurd = Expected { batch: Some(usize::MAX), ..HEADS };
+        assert_eq!(readings(&tensor(&[2, 3], |_| 1.0), &absurd), []);
+        let nothing = Expected { rows: 0, ..HEADS };
+        assert_eq!(readings(&tensor(&[2, 3], |_| 1.0), &nothing), []);
+    }
+
+    #[test]
+    fn plainly_a_tensor_is_its_own_matrices() {
+        let given = plain(&tensor(&[1, 2, 4, 3], |i| at(0, i[1], i[2], i[3]))).unwrap();
+        assert_eq!((given.leading.as_slice(), given.sheets.len()), (&[2][..], 2));
+        assert_eq!(given.sheets[1][(3, 2)], at(0, 1, 3, 2));
+        assert_eq!(plain(&array(&[3], vec![1.0, 2.0, 3.0])).unwrap().sheets[0].shape(), (1, 3));
+        assert_eq!(plain(&array(&[], vec![1.0])).unwrap().sheets[0].shape(), (1, 1));
+        assert_eq!(plain(&array(&[1, 1, 5], vec![0.0; 5])).unwrap().sheets[0].shape(), (1, 5));
+        assert_eq!(plain(&array(&[1 << 40, 0, 0], vec![])), None);
+        assert_eq!(plain(&array(&[1 << 17, 1, 1], vec![0.0; 1 << 17])), None);
+    }
 }

@@ -8,16 +8,23 @@
 //!
 //! Nothing here knows what is right: a tensor of an unexpected shape, or full of NaN, is an answer like any other.
 
+mod claim;
+mod files;
+mod gather;
 mod grain;
+mod grid;
 mod layout;
+mod names;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 
 pub use grain::Grain;
 pub use layout::{Expected, Layout, Plain, Reading, plain, readings};
 
-use crate::arrays::Array;
-use crate::fault::{Fault, Outcome};
+use crate::arrays::{Array, limits};
+use crate::fault::{Fault, Faults, Outcome};
 use crate::plan::{Name, Stack};
 
 /// The steps that can be handed over, in the order of the computation.
@@ -72,11 +79,40 @@ pub struct Answers {
 
 /// Reads the steps out of a person's files (.npz, .npy, .safetensors, .json, .yaml, .csv).
 ///
-/// `names` gives arrays or files the names of steps (theirs, ours); `known` are the steps that the lesson has.
+/// `names` gives arrays, or files that hold one without a name, the names of steps (theirs, ours); `known` are the steps
+/// that the lesson has. An array that is no step, or none of this lesson, is left out with a reason; scores after a mask
+/// or a bias that the lesson does not have are taken as the scores before it, which they equal.
 ///
 /// # Errors
-/// Where a file cannot be read, a step stands twice, `names` does not fit the files, or nothing in them is a step.
+/// Everything that is wrong at once: files that cannot be read, a step that stands twice, a file whose step nobody
+/// knows, `names` that do not fit the files, more numbers than are read from one file; or nothing that is a step.
 pub fn read(files: &[PathBuf], names: &[(String, String)], known: &[Name]) -> Outcome<Answers> {
-    let _ = (files, names, known);
-    Err(Fault::new("no tensor can be read yet", "", "").into())
+    let mut held = Vec::new();
+    let mut faults = Vec::new();
+    let mut numbers = 0_usize;
+    for path in files {
+        match files::held(path) {
+            Ok(file) => {
+                numbers = numbers.saturating_add(file.arrays.iter().map(|(_, array)| array.len()).sum());
+                held.push(file);
+            }
+            Err(found) => faults.extend(found.0),
+        }
+        if numbers > limits::NUMBERS {
+            faults.push(too_many().in_source(path.display().to_string()));
+            break;
+        }
+    }
+    if !faults.is_empty() {
+        return Err(Faults(faults));
+    }
+    claim::answers(held, names, known)
+}
+
+fn too_many() -> Fault {
+    Fault::new(
+        format!("the files hold more than {} numbers", limits::NUMBERS),
+        "so many are not held at once",
+        "hand over fewer tensors",
+    )
 }

@@ -96,6 +96,24 @@ impl Nest {
     }
 }
 
+/// The array of nested lists that are held as values already, whatever they were read from.
+///
+/// # Errors
+/// Where they are ragged, unevenly nested, or hold something else than numbers.
+pub(crate) fn nested<'de, D: Deserializer<'de>>(lists: D) -> Result<Array, Fault> {
+    let mut nest = Nest::default();
+    match (&mut nest).deserialize(lists) {
+        Ok(()) => nest.into_array(),
+        Err(error) => Err(nest.trouble.unwrap_or_else(|| {
+            Fault::new(
+                error.to_string(),
+                "an array holds numbers, or true and false",
+                "write numbers in lists",
+            )
+        })),
+    }
+}
+
 /// The place of a number, counted from 1: `row 2, column 3`, or `[1, 2, 3]` with more axes than two.
 fn number_name(at: &[usize]) -> String {
     match at {

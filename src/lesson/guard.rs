@@ -23,12 +23,55 @@ const MAX_DEPTH: usize = 32;
 /// So many doubled keys are told.
 const DOUBLED_TOLD: usize = 20;
 
+/// What a text is meant to be: what it is called in faults, and whether it may be a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Guarded {
+    /// A lesson: keys with values.
+    #[default]
+    Lesson,
+    /// A file of arrays: names with lists of numbers, or one such list.
+    Arrays,
+}
+
+impl Guarded {
+    fn noun(self) -> &'static str {
+        match self {
+            Self::Lesson => "the lesson",
+            Self::Arrays => "the file",
+        }
+    }
+
+    fn plural(self) -> &'static str {
+        match self {
+            Self::Lesson => "lessons",
+            Self::Arrays => "files of arrays",
+        }
+    }
+
+    fn too_long(self) -> &'static str {
+        match self {
+            Self::Lesson => "keep large arrays in files of their own: {file: w.npy}",
+            Self::Arrays => "save large arrays as .npz or .safetensors",
+        }
+    }
+
+    fn wrong_root(self, kind: &str) -> Fault {
+        let what = format!("{} is {kind}, but it needs keys with values", self.noun());
+        let remedy = match self {
+            Self::Lesson => "write attention: and inputs:, as `mha lessons show two-heads` does",
+            Self::Arrays => "write each array under its name: {output: [[0.5, 1.5]]}",
+        };
+        Fault::new(what, "", remedy)
+    }
+}
+
 /// Everything about the text that is refused before its meaning is looked at.
 ///
 /// # Errors
 /// Text too long, hidden line breaks, control characters, broken YAML, nesting deeper than 32, anchors, aliases, tags, a second document, and keys
 /// that are doubled or are not words (all of those at once).
-pub(super) fn check(text: &str, source: &str) -> Result<(), Vec<Fault>> {
+pub(super) fn check(text: &str, source: &str, guarded: Guarded) -> Result<(), Vec<Fault>> {
+    let noun = guarded.noun();
     let place = |at: LineColumn| Place {
         source: source.to_owned(),
         line_column: Some(at),
@@ -36,14 +79,12 @@ pub(super) fn check(text: &str, source: &str) -> Result<(), Vec<Fault>> {
         text: line(text, at.0),
     };
     if text.len() > MAX_BYTES {
-        let what = format!("the lesson is {} bytes long, and at most {MAX_BYTES} are read", text.len());
-        return Err(vec![
-            Fault::new(what, "", "keep large arrays in files of their own: {file: w.npy}").in_source(source),
-        ]);
+        let what = format!("{noun} is {} bytes long, and at most {MAX_BYTES} are read", text.len());
+        return Err(vec![Fault::new(what, "", guarded.too_long()).in_source(source)]);
     }
     if let Some((index, _)) = text.char_indices().find(|(_, c)| *c == '\u{feff}') {
         let fault = Fault::new(
-            "the lesson holds a byte order mark (U+FEFF)",
+            format!("{noun} holds a byte order mark (U+FEFF)"),
             "only the start of a file may",
             "remove it",
         );
@@ -57,7 +98,7 @@ pub(super) fn check(text: &str, source: &str) -> Result<(), Vec<Fault>> {
         let code = format!("{:04x}", c as u32);
         return Err(vec![
             Fault::new(
-                format!("the lesson holds a hidden line break (U+{})", code.to_uppercase()),
+                format!("{noun} holds a hidden line break (U+{})", code.to_uppercase()),
                 "YAML readers disagree on whether a line ends there",
                 format!("remove it, or write \\u{code} in a text in double quotes"),
             )
@@ -71,17 +112,18 @@ pub(super) fn check(text: &str, source: &str) -> Result<(), Vec<Fault>> {
         let code = format!("{:04X}", c as u32);
         return Err(vec![
             Fault::new(
-                format!("the lesson holds a control character (U+{code})"),
+                format!("{noun} holds a control character (U+{code})"),
                 "a terminal could obey it, and YAML does not allow it",
                 format!("remove it, or write \\u{} in a text in double quotes", code.to_lowercase()),
             )
             .at(place(line_column_of(text, index))),
         ]);
     }
-    let mut watch = Watch::default();
+    let mut watch = Watch { guarded, ..Watch::default() };
     for event in Parser::new_from_str(text) {
-        let outcome =
-            event.map_err(|error| not_yaml(&error)).and_then(|(event, span)| watch.see(event, &span.start));
+        let outcome = event
+            .map_err(|error| not_yaml(&error, guarded))
+            .and_then(|(event, span)| watch.see(event, &span.start));
         if let Err((fault, at)) = outcome {
             return Err(vec![fault.at(place(at))]);
         }
@@ -127,6 +169,7 @@ type Found = (Fault, LineColumn);
 /// What the walk remembers: the open lists and mappings, and what was wrong so far.
 #[derive(Default)]
 struct Watch<'t> {
+    guarded: Guarded,
     open: Vec<Open<'t>>,
     documents: usize,
     faults: Vec<Found>,
@@ -147,12 +190,12 @@ impl<'t> Watch<'t> {
             _ => (0, false),
         };
         if anchor > 0 {
-            return Err((anchored(), at));
+            return Err((anchored(self.guarded), at));
         }
         if tagged {
             return Err((
                 Fault::new(
-                    "tags (!) are not used in lessons",
+                    format!("tags (!) are not used in {}", self.guarded.plural()),
                     "",
                     "put the text in quotes, or remove the tag",
                 ),
@@ -162,16 +205,12 @@ impl<'t> Watch<'t> {
         let root = match &event {
             _ if !self.open.is_empty() => None,
             Event::Scalar(..) => Some("a text"),
-            Event::SequenceStart(..) => Some("a list"),
+            Event::SequenceStart(..) if self.guarded == Guarded::Lesson => Some("a list"),
             _ => None,
         };
         if let Some(kind) = root {
             // Not only for the message: to serde_yaml, what follows a | without indentation is no longer text.
-            let what = format!("the lesson is {kind}, but it needs keys with values");
-            return Err((
-                Fault::new(what, "", "write attention: and inputs:, as `mha lessons show two-heads` does"),
-                at,
-            ));
+            return Err((self.guarded.wrong_root(kind), at));
         }
         match event {
             Event::DocumentStart(_) => self.documents += 1,
@@ -188,7 +227,10 @@ impl<'t> Watch<'t> {
         if self.documents > 1 {
             let fault = Fault::new(
                 "a second document starts here",
-                "a lesson is one YAML document",
+                match self.guarded {
+                    Guarded::Lesson => "a lesson is one YAML document",
+                    Guarded::Arrays => "such a file is one YAML document",
+                },
                 "remove the line ---",
             );
             return Err((fault, at));
@@ -233,17 +275,18 @@ impl<'t> Watch<'t> {
 
 fn too_deep() -> Fault {
     let what = format!("lists and mappings are nested deeper than {MAX_DEPTH}");
-    Fault::new(what, "no array of a lesson needs more than 3", "close a bracket")
+    Fault::new(what, "arrays of attention have at most 4 axes", "close a bracket")
 }
 
-fn anchored() -> Fault {
+fn anchored(guarded: Guarded) -> Fault {
     let why = "a few of them can stand for millions of numbers";
-    Fault::new("anchors (&) and aliases (*) are not used in lessons", why, "write the value out")
+    let what = format!("anchors (&) and aliases (*) are not used in {}", guarded.plural());
+    Fault::new(what, why, "write the value out")
 }
 
-fn not_yaml(error: &ScanError) -> Found {
+fn not_yaml(error: &ScanError, guarded: Guarded) -> Found {
     if error.info().contains("anchor") {
-        return (anchored(), line_column(error.marker()));
+        return (anchored(guarded), line_column(error.marker()));
     }
     // the parser looks ahead by up to 256 brackets, and stops there
     if error.info().contains("recursion limit") {
@@ -301,7 +344,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     fn first(text: &str) -> String {
-        let faults = check(text, "l.yaml").unwrap_err();
+        let faults = check(text, "l.yaml", Guarded::Lesson).unwrap_err();
         faults[0].to_string()
     }
 
@@ -358,6 +401,14 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_arrays_may_be_one_list_but_no_text() {
+        let told = |text: &str| check(text, "a.yaml", Guarded::Arrays).unwrap_err()[0].to_string();
+        assert_eq!(check("- [1, 2]\n- [3, .nan]\n", "a.yaml", Guarded::Arrays), Ok(()));
+        assert!(told("|\n[[[").starts_with("error: the file is a text, but it needs keys with values\n"));
+        assert!(told("q: &a [1]\nk: *a").contains("aliases (*) are not used in files of arrays\n"));
+    }
+
+    #[test]
     fn a_doubled_key_names_both_places() {
         let text = "inputs:\n  x: 1\n  y: 2\n  x: 3\n";
         assert_eq!(
@@ -365,7 +416,7 @@ mod tests {
             "error: the key x stands twice\n  --> l.yaml:4:3\n   |\n 4 |   x: 3\n   |   ^\n  why: first at line 2, \
              column 3\n  try: keep one of the two\n"
         );
-        assert!(check("a: {x: 1}\nb: {x: 1}", "l.yaml").is_ok());
+        assert!(check("a: {x: 1}\nb: {x: 1}", "l.yaml", Guarded::Lesson).is_ok());
     }
 
     #[test]

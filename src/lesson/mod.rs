@@ -168,8 +168,17 @@ fn text_of(file: impl Read, source: &str) -> Outcome<String> {
 pub fn parse(text: &str, source: &str, folder: &Path, options: &Options) -> Outcome<Problem> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let text = if text.trim_start().starts_with('{') { guard::join_surrogates(text) } else { text.into() };
-    guard::check(&text, source).map_err(Faults)?;
+    guard::check(&text, source, guard::Guarded::Lesson).map_err(Faults)?;
     parse_guarded(&text, source, folder, options)
+}
+
+/// The values of a YAML text that holds arrays and no lesson: names with nested lists, or one such list.
+///
+/// # Errors
+/// What is refused in lessons for its form alone: aliases, tags, doubled keys, nesting, length, broken YAML.
+pub(crate) fn guarded_arrays(text: &str, source: &str) -> Outcome<serde_yaml::Value> {
+    guard::check(text, source, guard::Guarded::Arrays).map_err(Faults)?;
+    guard::value(text, source).map_err(Faults::from)
 }
 
 /// Reads a lesson whose text is known to be harmless: our own, or one that the guard has seen.
