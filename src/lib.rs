@@ -11,6 +11,7 @@
 //! - [`cli`]: what was typed; one short file a verb
 //! - [`stepper`]: a trace in the terminal, one step at a time, with a cursor
 //! - [`views`]: a trace in, one format out
+//! - [`mistakes`]: the catalogue of known mistakes, as changes of the right plan, and the diagnosis of a person's tensors
 //! - [`answers`]: a person's own tensors in, by the names of the steps
 //! - [`lesson`]: a lesson file in, a [`lesson::Problem`] out
 //! - [`exact`]: a trace once more, in fractions, roots and powers of e where its numbers allow it; stands on `ops`

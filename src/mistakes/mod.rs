@@ -4,14 +4,15 @@
 //! (`mha trace --mistake`), and finds it in a person's tensors (`mha check`). A new mistake is a new entry in one of the
 //! files of [`catalogue`]; nothing else knows it by name.
 
+mod bench;
 pub mod catalogue;
+mod court;
 pub mod diagnose;
+pub mod difference;
 pub mod draft;
 mod fit;
 mod measure;
 mod search;
-mod bench;
-mod court;
 
 use crate::plan::{Call, Name, Plan};
 pub use draft::{Draft, Seen, Wrong};
