@@ -6,6 +6,7 @@ mod explain;
 mod interactive;
 mod lesson;
 mod lessons;
+mod mistakes;
 mod output;
 mod params;
 mod params_model;
@@ -30,6 +31,7 @@ Start here:
   mha trace             the classic 3×4 example with two heads, number by number
   mha compare           one head against two, on the same matrices
   mha params bert-base  what it costs in parameters, work and memory
+  mha mistakes          what people get wrong, and how to mend it
   mha lessons           worked examples that come with mha
 
 Every command has examples of its own: mha trace --help"
@@ -44,6 +46,7 @@ enum Verb {
     Trace(trace::TraceArgs),
     Compare(compare::CompareArgs),
     Params(Box<params::ParamsArgs>),
+    Mistakes(mistakes::MistakesArgs),
     Lessons(lessons::LessonsArgs),
 }
 
@@ -63,6 +66,7 @@ impl Cli {
             Verb::Trace(args) => &args.common,
             Verb::Compare(args) => &args.common,
             Verb::Params(args) => &args.common,
+            Verb::Mistakes(args) => &args.common,
             Verb::Lessons(args) => args.common(),
         }
     }
@@ -76,6 +80,7 @@ impl Cli {
             Verb::Trace(args) => trace::run(args),
             Verb::Compare(args) => compare::run(args),
             Verb::Params(args) => params::run(args),
+            Verb::Mistakes(args) => mistakes::run(args),
             Verb::Lessons(args) => lessons::run(args),
         }
     }

@@ -18,6 +18,7 @@ pub mod markdown;
 mod markdown_text;
 mod markup;
 mod matrix;
+pub mod mistakes;
 pub mod model;
 pub mod model_csv;
 pub mod model_json;

@@ -96,7 +96,7 @@ pub(super) const ALL: &[Mistake] = &[
         summary: "scores multiplied by 0 and 1",
         right: "Sᵐ = S, and −∞ where hidden",
         wrong: "Sᵐ = S ⊙ keep: 0 where hidden",
-        cause: "A mask of 0 and 1 is multiplied into the scores, in the belief that a score of 0 means no attention. But e⁰ is 1.",
+        cause: "A mask of 0 and 1 is multiplied into the scores, in the belief that a score of 0 means no attention. But e^0 is 1.",
         symptom: "A hidden key weighs as much as one with a score of 0, and more than any visible key with a negative score. Rows sum to 1.",
         visible: "Where the lesson has a mask.",
         fix: "Set hidden scores to −∞, which the softmax turns into 0.",
