@@ -93,7 +93,7 @@ fn context_is_stacked_where_it_has_more_axes_than_the_output() {
 fn our_own_name_wins_and_two_others_are_a_fault() {
     let found = answers(&[("a.json", r#"{"attn": [[1]], "weights": [[2]]}"#)], &[], &known()).unwrap();
     assert_eq!(steps(&found), [("weights".to_owned(), "weights")]);
-    assert_eq!(found.left_out, [("attn".to_owned(), "weights is taken as weights".to_owned())]);
+    assert_eq!(found.left_out, [("attn".to_owned(), "weights is there under its own name".to_owned())]);
     assert!(found.remarks.is_empty());
     refused(
         &[("a.json", r#"{"attn": [[1]], "probs": [[2]]}"#)],
@@ -118,7 +118,8 @@ fn a_map_decides_and_is_checked() {
     refused(&[file], &["probs=weights", "attn=weights"], &["probs and attn are both mapped to weights"]);
     refused(&[file], &["probs=weights", "probs=output"], &["probs is mapped twice"]);
     // a file without a name inside goes by its own
-    let found = answers(&[("mine.csv", "1,2"), ("b.csv", "3")], &["mine=output", "b=q"], &known()).unwrap();
+    let found =
+        answers(&[("mine.csv", "1,2"), ("b.csv", "3")], &["mine=output", "b.csv=q"], &known()).unwrap();
     assert_eq!(steps(&found), [("q".to_owned(), "b"), ("output".to_owned(), "mine")]);
 }
 
