@@ -1,5 +1,6 @@
 //! What was typed. Each verb has its own short file; nothing here computes.
 
+mod check;
 mod common;
 mod compare;
 mod explain;
@@ -29,6 +30,7 @@ use crate::fault::Outcome;
 Start here:
   mha trace             the classic 3×4 example with two heads, number by number
   mha compare           one head against two, on the same matrices
+  mha check two-heads mine.npz   your own tensors: the first wrong step, and why
   mha params bert-base  what it costs in parameters, work and memory
   mha lessons           worked examples that come with mha
 
@@ -43,6 +45,7 @@ pub struct Cli {
 enum Verb {
     Trace(trace::TraceArgs),
     Compare(compare::CompareArgs),
+    Check(check::CheckArgs),
     Params(Box<params::ParamsArgs>),
     Lessons(lessons::LessonsArgs),
 }
@@ -62,6 +65,7 @@ impl Cli {
         match &self.verb {
             Verb::Trace(args) => &args.common,
             Verb::Compare(args) => &args.common,
+            Verb::Check(args) => &args.common,
             Verb::Params(args) => &args.common,
             Verb::Lessons(args) => args.common(),
         }
@@ -75,6 +79,7 @@ impl Cli {
         match &self.verb {
             Verb::Trace(args) => trace::run(args),
             Verb::Compare(args) => compare::run(args),
+            Verb::Check(args) => check::run(args),
             Verb::Params(args) => params::run(args),
             Verb::Lessons(args) => lessons::run(args),
         }

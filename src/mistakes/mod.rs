@@ -4,6 +4,7 @@
 //! (`mha trace --mistake`), and finds it in a person's tensors (`mha check`). A new mistake is a new entry in one of the
 //! files of [`catalogue`]; nothing else knows it by name.
 
+pub mod against;
 mod bench;
 pub mod catalogue;
 mod court;
