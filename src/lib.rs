@@ -11,6 +11,7 @@
 //! - [`cli`]: what was typed; one short file a verb
 //! - [`stepper`]: a trace in the terminal, one step at a time, with a cursor
 //! - [`views`]: a trace in, one format out
+//! - [`mistakes`]: what kind of difference there is between a person's numbers and the right ones
 //! - [`lesson`]: a lesson file in, a [`lesson::Problem`] out
 //! - [`exact`]: a trace once more, in fractions, roots and powers of e where its numbers allow it; stands on `ops`
 //!   and `trace`
@@ -27,6 +28,7 @@ pub mod cli;
 pub mod exact;
 pub mod fault;
 pub mod lesson;
+pub mod mistakes;
 pub mod ops;
 pub mod params;
 pub mod plan;
