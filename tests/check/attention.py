@@ -247,11 +247,14 @@ def kv_map(h, g, how):
 
 def scale_of(problem, plan):
     """The factor of the scores. The mistakes are about the default, not a given scale."""
+    # (One wide head is scaled by its own width, where no scale is given.)
     d_k = problem["d_k"]
     given = problem["scale"]
     how = plan["scale"]
+    if given is not None and how in ("right", "wide"):
+        return given
     if how == "right":
-        return given if given is not None else d_k ** -0.5
+        return d_k ** -0.5
     return {"missing": 1.0, "d_model": problem["d_model"] ** -0.5, "no-root": 1.0 / d_k,
             "inverted": d_k ** 0.5, "default": d_k ** -0.5,
             "wide": (problem["heads"] * d_k) ** -0.5}[how]

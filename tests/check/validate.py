@@ -8,7 +8,7 @@ import numpy as np
 
 import kinds
 from attention import attend
-from compare import distances, fit
+from compare import distances, fit, tolerance
 from files import read_case, read_problems
 
 
@@ -20,8 +20,7 @@ def dropped(given, reference):
     kept = got != 0
     if kept.all() or not kept.any():
         return None
-    ratio = got[kept] / right[kept]
-    factor = np.median(ratio)
+    factor = (got[kept] @ right[kept]) / (right[kept] @ right[kept])
     return float(np.abs(got[kept] - factor * right[kept]).max()), float(1 - 1 / factor)
 
 
@@ -42,7 +41,8 @@ def check(label, problem, given):
         symptom = dropped(given, reference)
         if symptom is None:
             return np.inf, "weights", "not dropout"
-        return symptom[0] / 1e-4, "weights", f"p = {symptom[1]:.3f}"
+        allowed = tolerance(label["precision"], given["weights"])
+        return symptom[0] / allowed, "weights", f"p = {symptom[1]:.3f}"
     if label["verdict"] == "wrong" and not label["kinds"]:
         apart = distances(given, reference, label["precision"])
         first = next((s for s in given if apart[s] > 1), None)
