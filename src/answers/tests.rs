@@ -366,9 +366,9 @@ fn every_attempt_can_be_taken_as_it_stands() {
 
 /// The right tensors of all problems, rounded in each way and stored in each type, tell how they were rounded.
 ///
-/// Three cannot. The output of p01 has few numbers, halves and fifths, that rounding leaves alone. That of p12 lies
-/// between 0.1 and 1 but for two numbers, where digits and decimals are the same. Those of p30 are in the hundreds,
-/// where float32 itself is coarser than five decimals.
+/// Three cannot. The output of p01 is whole numbers and halves, which rounding leaves alone. That of p12 lies between 0.1
+/// and 1, where digits and decimals are the same. Those of p30 are in the hundreds, where float32 itself is coarser than
+/// five decimals.
 #[test]
 fn every_rounding_of_the_reference_tensors_is_recognised() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/check/problems");
