@@ -157,6 +157,13 @@ fn the_heads_of_one_step_are_put_together() {
         "head0_attn … head1_attn is counted from 0; mha counts from 1",
     ];
     assert_eq!(found.remarks, said);
+    // one head's under another name, which only the map knows
+    let text = r#"{"head.1.q": [[1]], "second": [[2]], "first": [[7]]}"#;
+    let found = answers(&[("a.json", text)], &["second=head.2.q"], &known()).unwrap();
+    assert_eq!(found.tensors[0].array.data, [1.0, 2.0]);
+    let found = answers(&[("a.json", text)], &["second=head.2.q", "first=head.1.q"], &known()).unwrap();
+    assert_eq!(found.tensors[0].array.data, [7.0, 2.0]);
+    assert_eq!(found.left_out.len(), 1);
 }
 
 #[test]
@@ -170,6 +177,12 @@ fn what_the_lesson_does_not_have_is_left_out_or_taken_for_its_equal() {
     let text = r#"{"scores": [[[1]]], "masked_scores": [[[1]]]}"#;
     let found = answers(&[("a.json", text)], &[], &plain).unwrap();
     assert_eq!(found.left_out[0].1, "the same as scores in this lesson, which is there");
+    // two that equal the scores: one of them is enough; and heads are still put together
+    let text = r#"{"biased_scores": [[[1]]], "masked_scores": [[[1]]]}"#;
+    assert_eq!(steps(&answers(&[("a.json", text)], &[], &plain).unwrap())[0].1, "biased_scores");
+    let text = r#"{"head.1.masked_scores": [[1]], "head.2.masked_scores": [[2]]}"#;
+    let found = answers(&[("a.json", text)], &[], &plain).unwrap();
+    assert_eq!(found.tensors[0].array.data, [1.0, 2.0]);
 }
 
 /// Our own files call the norm of each head q_norm, as the step in a head is called.
