@@ -50,8 +50,9 @@ pub(super) fn answers(held: Vec<Held>, map: &[(String, String)], known: &[Name])
         settle(entry, rank, &known);
     }
     let mut steps: BTreeMap<usize, Claims> = BTreeMap::new();
-    let given: Vec<Name> =
-        entries.iter().filter_map(|entry| step(entry).map(|(part, _)| part.name)).collect();
+    // each step with the name under which it is given
+    let mut given: Vec<(Name, Name)> =
+        entries.iter().filter_map(|entry| step(entry).map(|(part, _)| (part.name, part.name))).collect();
     for mut entry in entries {
         let reason = match step(&entry) {
             None if entry.meaning == Meaning::Input => "an input, not a step".to_owned(),
@@ -59,6 +60,7 @@ pub(super) fn answers(held: Vec<Held>, map: &[(String, String)], known: &[Name])
             Some((part, claim)) => match place(part.name, &known, &given) {
                 Ok(name) => {
                     entry.remark = remark(&entry, part, name, claim);
+                    given.push((name, part.name));
                     let at = ORDER.iter().position(|step| *step == name).unwrap_or(ORDER.len());
                     steps.entry(at).or_default().push((entry, Part { name, ..part }, claim));
                     continue;
@@ -194,16 +196,18 @@ fn settle(entry: &mut Entry, output_rank: Option<usize>, known: &[Name]) {
 }
 
 /// Under which step of the lesson a step is compared; or why under none.
-fn place(name: Name, known: &[Name], given: &[Name]) -> Result<Name, String> {
+fn place(name: Name, known: &[Name], given: &[(Name, Name)]) -> Result<Name, String> {
     if known.contains(&name) {
         return Ok(name);
     }
     if let Some(at) = SCORES.iter().position(|step| *step == name) {
-        match SCORES[..at].iter().rev().find(|step| known.contains(step)) {
-            Some(before) if given.contains(before) => {
+        let before = SCORES[..at].iter().rev().find(|step| known.contains(step)).copied();
+        let there = |before: Name| given.iter().any(|(step, under)| *step == before && *under != name);
+        match before {
+            Some(before) if there(before) => {
                 return Err(format!("the same as {before} in this lesson, which is there"));
             }
-            Some(before) => return Ok(*before),
+            Some(before) => return Ok(before),
             None => {}
         }
     }
@@ -233,16 +237,16 @@ fn chosen_of(
     answers: &mut Answers,
 ) -> Result<Option<(usize, Name, String, Array)>, Fault> {
     let is_whole = |part: &Part| part.head.is_none() && part.sequence.is_none();
-    // a whole step wins over its parts, and a surer name over others
-    let Some(best) = claims.iter().map(|(_, part, claim)| (!is_whole(part), *claim)).min() else {
-        return Ok(None);
-    };
-    let wins = |part: &Part, claim: Claim| (!is_whole(part), claim) == best;
-    let (name, winner) = match claims.iter().find(|(_, part, claim)| wins(part, *claim)) {
-        Some((entry, part, _)) => (part.name, entry.called.clone()),
-        None => return Ok(None),
-    };
-    let (won, lost): (Claims, Claims) = claims.drain(..).partition(|(_, part, claim)| wins(part, *claim));
+    // a whole step wins over its parts, and a surer name for the same part over others
+    claims.sort_by_key(|(_, part, claim)| (!is_whole(part), *claim));
+    let Some((first, part, _)) = claims.first() else { return Ok(None) };
+    let (name, winner, whole) = (part.name, first.called.clone(), is_whole(part));
+    let mut surest: BTreeMap<Part, Claim> = BTreeMap::new();
+    for (_, part, claim) in claims.iter().filter(|(_, part, _)| is_whole(part) == whole) {
+        surest.entry(*part).or_insert(*claim);
+    }
+    let (won, lost): (Claims, Claims) =
+        claims.into_iter().partition(|(_, part, claim)| surest.get(part) == Some(claim));
     for (entry, ..) in lost {
         let reason = if winner == name.to_string() {
             format!("{name} is there under its own name")
@@ -258,7 +262,7 @@ fn chosen_of(
         }
     }
     let file = won.first().map_or(0, |(entry, ..)| entry.file);
-    if !best.0 {
+    if whole {
         let whole = won.into_iter().next();
         answers.remarks.extend(whole.as_ref().and_then(|(entry, ..)| entry.remark.clone()));
         return Ok(whole.map(|(entry, ..)| (file, name, entry.called, entry.array)));
