@@ -13,6 +13,7 @@ pub mod difference;
 pub mod draft;
 mod fit;
 mod measure;
+mod rows;
 mod search;
 
 use crate::plan::{Call, Name, Plan};

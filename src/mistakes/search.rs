@@ -159,6 +159,7 @@ impl<'s, 'a> Search<'s, 'a> {
         for exhibit in 0..self.court.exhibits.len() {
             let fit = match self.court.exhibits[exhibit].order < from {
                 true => before[exhibit],
+                false if self.court.is_ruled_out(exhibit, wrong, &self.own) => Fit::NONE,
                 false => self.court.judge(exhibit, wrong, &self.own, Leniency::Plain).fit,
             };
             fits.push(fit);
