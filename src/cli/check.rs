@@ -84,6 +84,11 @@ fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
     if files.is_empty() {
         return Err(nothing_to_check(name).into());
     }
+    if name == "-" && files.iter().any(|file| file == "-") {
+        let why = "standard input can be read once, as the lesson or as your tensors";
+        let fault = Fault::new("- is named twice", why, "save one of the two in a file");
+        return Err(fault.in_source("ANSWERS").into());
+    }
     let problem =
         lesson::load(name, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
     let call = problem.call();

@@ -4,7 +4,7 @@ use super::diagnose::{At, Measured};
 use super::difference::{Cell, Difference, Pair, compare};
 use super::fit;
 use crate::answers::{Answers, Expected, Layout, Tensor, plain, readings};
-use crate::plan::Name;
+use crate::plan::{Name, Stack};
 
 /// A step that both have.
 #[derive(Debug, Clone)]
@@ -43,11 +43,12 @@ pub fn against(one: &Answers, other: &Answers) -> Against {
     let find = |answers: &Answers, name: Name| {
         answers.tensors.iter().position(|tensor| tensor.name == name)
     };
+    let widths = Widths::of(&[one, other]);
     let mut steps = Vec::new();
     let mut alone = Vec::new();
     for name in crate::answers::ORDER {
         match (find(one, *name), find(other, *name)) {
-            (Some(a), Some(b)) => steps.push(beside(&one.tensors[a], &other.tensors[b])),
+            (Some(a), Some(b)) => steps.push(beside(&one.tensors[a], &other.tensors[b], widths)),
             (Some(_), None) => alone.push((*name, true)),
             (None, Some(_)) => alone.push((*name, false)),
             (None, None) => {}
@@ -57,7 +58,34 @@ pub fn against(one: &Answers, other: &Answers) -> Against {
     Against { steps, first_different, alone }
 }
 
-fn beside(one: &Tensor, other: &Tensor) -> Compared {
+/// Widths that the tensors themselves tell; a factor between two tensors gets its name from them.
+#[derive(Debug, Clone, Copy, Default)]
+struct Widths {
+    d_k: Option<usize>,
+    d_model: Option<usize>,
+    num_heads: Option<usize>,
+}
+
+impl Widths {
+    fn of(both: &[&Answers]) -> Self {
+        let tensors = || both.iter().flat_map(|answers| &answers.tensors);
+        let heads = tensors().find(|tensor| {
+            matches!(tensor.name, Name::Stack(Stack::QHeads | Stack::QRot)) && tensor.array.rank() >= 3
+        });
+        let output = tensors().find(|tensor| tensor.name == Name::Output && tensor.array.rank() >= 2);
+        let from_the_end = |tensor: Option<&Tensor>, axis: usize| {
+            let shape = &tensor?.array.shape;
+            shape.len().checked_sub(axis).and_then(|at| shape.get(at)).copied().filter(|size| *size > 0)
+        };
+        Self {
+            d_k: from_the_end(heads, 1),
+            num_heads: from_the_end(heads, 3),
+            d_model: from_the_end(output, 1),
+        }
+    }
+}
+
+fn beside(one: &Tensor, other: &Tensor, widths: Widths) -> Compared {
     let mut compared = Compared {
         name: one.name,
         called: [one.called.clone(), other.called.clone()],
@@ -90,9 +118,9 @@ fn beside(one: &Tensor, other: &Tensor) -> Compared {
             ours: &ours.sheets,
             tolerance: &|_| tolerance,
             sheets,
-            d_k: None,
-            d_model: None,
-            num_heads: sheets,
+            d_k: widths.d_k,
+            d_model: widths.d_model,
+            num_heads: widths.num_heads,
         });
         // Another layout is believed where it makes the two agree, and not otherwise.
         let agree = difference.cells == 0;

@@ -236,24 +236,29 @@ fn yours(diagnosis: &Diagnosis) -> String {
 
 fn explained(report: &Report<'_>, explanation: &Explanation, parts: &mut Vec<Part>) {
     for (mistake, form) in &explanation.mistakes {
-        let form = if form.name.is_empty() { String::new() } else { format!(" ({})", form.name) };
-        let mut table = Table::new(mistake.name, &[("", Side::Left)]);
-        table.row("what", vec![format!("{}{form}", mistake.summary)]);
-        table.line("right", &[mistake.right]);
-        table.line("wrong", &[mistake.wrong]);
-        table.line("mend", &[mistake.fix]);
-        table.line("in code", &[mistake.code]);
-        parts.push(Part::Table(table));
+        let name = match explanation.mistakes.len() {
+            1 => String::new(),
+            _ => format!("{}: ", mistake.name),
+        };
+        let form_said = if form.name.is_empty() { String::new() } else { format!(" ({})", form.name) };
+        let mut said = vec![
+            format!("{name}{}{form_said}.", mistake.summary),
+            format!("Right: {}. Yours: {}.", mistake.right, mistake.wrong),
+            format!("Mend it: {} In code: {}", mistake.fix, mistake.code),
+        ];
+        said[0] = capital(&said[0]);
+        parts.extend(said.into_iter().map(Part::Say));
+        let chosen = if mistake.forms.len() > 1 { form.name } else { "" };
         parts.push(Part::Say(format!(
             "Right and wrong side by side: mha trace {} --mistake {}",
             report.lesson,
-            chosen(mistake.name, form.trim_matches([' ', '(', ')']))
+            named(mistake.name, chosen)
         )));
     }
 }
 
 /// A form of a mistake as a command names it.
-fn chosen(mistake: &str, form: &str) -> String {
+fn named(mistake: &str, form: &str) -> String {
     let named = if form.is_empty() { mistake.to_owned() } else { format!("{mistake}/{form}") };
     shlex::try_quote(&named).map_or_else(|_| mistake.to_owned(), |quoted| quoted.into_owned())
 }
