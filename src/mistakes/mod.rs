@@ -5,6 +5,7 @@
 //! files of [`catalogue`]; nothing else knows it by name.
 
 mod about;
+pub mod against;
 mod bench;
 pub mod catalogue;
 mod court;
@@ -13,6 +14,7 @@ pub mod difference;
 pub mod draft;
 mod fit;
 mod measure;
+mod rows;
 mod search;
 
 use crate::plan::{Call, Name, Plan};

@@ -1,7 +1,10 @@
 //! A trace in, one format out. A view computes nothing about attention.
 
+pub mod against;
 pub mod cell;
 pub mod code;
+pub mod check;
+pub mod check_json;
 pub mod compare;
 pub mod compare_json;
 pub mod csv;
