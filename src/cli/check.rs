@@ -89,8 +89,7 @@ fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
         let fault = Fault::new("- is named twice", why, "save one of the two in a file");
         return Err(fault.in_source("ANSWERS").into());
     }
-    let problem =
-        lesson::load(name, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
+    let problem = lesson::load(name, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
     let call = problem.call();
     let plan = attention::plan(&call)?;
     let known: Vec<Name> = ORDER
@@ -107,8 +106,12 @@ fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
         })?,
         format => {
             let lesson = shlex::try_quote(name).map_or(name.clone(), |quoted| quoted.into_owned());
-            let report =
-                check::Report { title: &problem.title, lesson: &lesson, answers: &answers, diagnosis: &diagnosis };
+            let report = check::Report {
+                title: &problem.title,
+                lesson: &lesson,
+                answers: &answers,
+                diagnosis: &diagnosis,
+            };
             write_parts(args, format, &check::parts(&report))?;
         }
     }
@@ -117,13 +120,16 @@ fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
 
 fn nothing_to_check(name: &str) -> Fault {
     let why = format!("{name} is taken as the lesson, and the files with your tensors come after it");
-    Fault::new("there are no tensors to check", why, format!("mha check {name} mine.npz")).in_source("ANSWERS")
+    Fault::new("there are no tensors to check", why, format!("mha check {name} mine.npz"))
+        .in_source("ANSWERS")
 }
 
 /// Two people's tensors.
 fn beside(args: &CheckArgs, other: &PathBuf) -> Outcome<Ending> {
     let files: Vec<PathBuf> = args.given.iter().map(PathBuf::from).collect();
-    let held = |files: &[PathBuf], map: &[(String, String)]| -> Outcome<Answers> { answers::read(files, map, ORDER) };
+    let held = |files: &[PathBuf], map: &[(String, String)]| -> Outcome<Answers> {
+        answers::read(files, map, ORDER)
+    };
     let (one, two) = (held(&files, &args.map)?, held(std::slice::from_ref(other), &[])?);
     let compared = against(&one, &two);
     if compared.steps.is_empty() {
@@ -134,9 +140,9 @@ fn beside(args: &CheckArgs, other: &PathBuf) -> Outcome<Ending> {
     let names = [args.given.join(", "), other.display().to_string()];
     let names = [names[0].as_str(), names[1].as_str()];
     match args.format {
-        CheckFormat::Json => output::write(&args.common, Content::Text, |out| {
-            against_view::write_json(&compared, names, out)
-        })?,
+        CheckFormat::Json => {
+            output::write(&args.common, Content::Text, |out| against_view::write_json(&compared, names, out))?
+        }
         format => write_parts(args, format, &against_view::parts(&compared, names, [&one, &two]))?,
     }
     Ok(if compared.first_different.is_none() { Ending::Done } else { Ending::AnswerIsNo })

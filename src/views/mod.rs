@@ -2,9 +2,9 @@
 
 pub mod against;
 pub mod cell;
-pub mod code;
 pub mod check;
 pub mod check_json;
+pub mod code;
 pub mod compare;
 pub mod compare_json;
 pub mod csv;
