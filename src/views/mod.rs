@@ -1,5 +1,6 @@
 //! A trace in, one format out. A view computes nothing about attention.
 
+pub mod capture;
 pub mod cell;
 pub mod code;
 pub mod compare;
