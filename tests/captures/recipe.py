@@ -1,4 +1,4 @@
-"""What the programs of this folder share: the recipe in a snippet's comments, the right steps, the comparison.
+"""What the programs of this folder share: a snippet's recipe, the right steps, the comparison.
 
 Each program runs in a folder that holds capture.py as mha printed it, and NAME.npz as `mha trace` saved it.
 """
@@ -12,12 +12,10 @@ import numpy as np
 sys.path.insert(0, os.getcwd())
 
 
-def follow(names, only=""):
+def follow(names):
     """Run the lines of code in the comments of capture.py, as a person who takes them out of the comments would."""
     with open("capture.py", encoding="utf-8") as file:
         lines = re.findall(r"^#     (?!\$)(.*)$", file.read(), re.MULTILINE)
-    lines = [line for line in lines if only in line]
-    assert lines, only
     exec("\n".join(lines), names)
 
 
@@ -41,8 +39,8 @@ def rotate(heads):
     half = heads.shape[-1] // 2
     angles = np.arange(heads.shape[-2])[:, None] * 10000.0 ** (-np.arange(half) / half)
     first, second = heads[..., :half], heads[..., half:]
-    turned = [first * np.cos(angles) - second * np.sin(angles), second * np.cos(angles) + first * np.sin(angles)]
-    return np.concatenate(turned, axis=-1)
+    cos, sin = np.cos(angles), np.sin(angles)
+    return np.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
 
 
 STEPS = (

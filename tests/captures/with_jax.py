@@ -8,7 +8,7 @@ import flax.linen as nn
 import jax.numpy as jnp
 import numpy as np
 
-from recipe import STEPS, compare, follow, right, rotate
+from recipe import STEPS, compare, follow, right
 
 import capture
 
@@ -22,22 +22,24 @@ def attention(x, keep):
 
     def rope(heads):
         first, second = heads[..., :2], heads[..., 2:]
-        turned = [first * jnp.cos(angles) - second * jnp.sin(angles), second * jnp.cos(angles) + first * jnp.sin(angles)]
+        cos, sin = jnp.cos(angles), jnp.sin(angles)
+        turned = [first * cos - second * sin, second * cos + first * sin]
         return jnp.concatenate(turned, -1).astype(heads.dtype)
 
-    q, k, v = (
-        keep(name, x @ want[f"w_{name}"].astype(x.dtype) + want[f"b_{name}"].astype(x.dtype)) for name in "qkv"
-    )
+    project = lambda rows, name: rows @ want[f"w_{name}"].astype(x.dtype) + want[f"b_{name}"].astype(x.dtype)
+    q, k, v = (keep(name, project(x, name)) for name in "qkv")
     q, k, v = (keep(f"{name}_heads", split(rows)) for name, rows in zip("qkv", [q, k, v]))
     q, k = keep("q_rot", rope(q)), keep("k_rot", rope(k))
     scores = keep("scores", q @ k.swapaxes(-1, -2) / 2)
-    weights = keep("weights", jax.nn.softmax(keep("masked_scores", jnp.where(mask, scores, -jnp.inf)), axis=-1))
+    masked = keep("masked_scores", jnp.where(mask, scores, -jnp.inf))
+    weights = keep("weights", jax.nn.softmax(masked, axis=-1))
     heads = keep("heads", weights @ v)
     concat = keep("concat", heads.swapaxes(0, 1).reshape(5, -1))
-    return keep("output", concat @ want["w_o"].astype(x.dtype) + want["b_o"].astype(x.dtype))
+    return keep("output", project(concat, "o"))
 
 
-for dtype, tolerance in [(jnp.float64, 1e-12), (jnp.float32, 1e-5), (jnp.float16, 2e-2), (jnp.bfloat16, 1e-1)]:
+TOLERANCES = {jnp.float64: 1e-12, jnp.float32: 1e-5, jnp.float16: 2e-2, jnp.bfloat16: 1e-1}
+for dtype, tolerance in TOLERANCES.items():
     for run in [attention, jax.jit(attention, static_argnums=1)]:
         capture.steps.clear()
         run(jnp.asarray(want["x"], dtype), capture.keep)

@@ -1,4 +1,7 @@
-"""Save the steps of your PyTorch attention for `mha check`. Paste this above your code."""
+"""Save the steps of your PyTorch attention for `mha check`. Paste this above your code.
+
+`keep` is all that modules of your own need. The rest is for modules that you cannot change.
+"""
 
 import contextlib
 import inspect
@@ -45,7 +48,7 @@ def calls_of(function):
 
 @contextlib.contextmanager
 def capture(mha):
-    """Keep the steps of a torch.nn.MultiheadAttention but those between v and masked_scores, batch first."""
+    """Keep q, k, v, masked_scores, weights, concat, output of a torch.nn.MultiheadAttention, batch first."""
     forward, fast_path = mha.forward, torch.backends.mha.get_fastpath_enabled()
 
     def captured(*args, **kwargs):
@@ -89,8 +92,8 @@ def capture(mha):
 # Your own module: keep(...) around its steps. What F.scaled_dot_product_attention gives are the heads:
 #     heads = keep("heads", F.scaled_dot_product_attention(q_heads, k_heads, v_heads, is_causal=True))
 # torch.nn.MultiheadAttention. It reads (n, batch, d_model) unless batch_first=True. Its boolean masks
-# hide where True (mha's and those of F.scaled_dot_product_attention show where True). The weights that
-# it gives back are a mean over heads; these are not:
+# hide where True; those of a lesson and of F.scaled_dot_product_attention show where True. The weights
+# that it gives back are a mean over heads; those kept here are each head's:
 #     with capture(mha): mha(x, x, x, attn_mask=hidden)
 # Llama and its like, one whole text at once, without a cache (q and k are those before RoPE):
 #     with capture_projections(model.layers[0].self_attn): model(x)
