@@ -1,6 +1,7 @@
 //! A trace in, one format out. A view computes nothing about attention.
 
 pub mod against;
+pub mod capture;
 pub mod cell;
 pub mod check;
 pub mod check_json;
