@@ -35,7 +35,7 @@ pub(super) const ALL: &[Mistake] = &[
         symptom: "q is right, and every head holds some columns of each right head.",
         visible: "Where there are two heads or more and d_k is 2 or more.",
         fix: "The head is the slower of the two axes: (n, h, d_k).",
-        code: "q_heads = q.reshape(n, h, d_k).swapaxes(0, 1)  or  q_heads = rearrange(q, 'n (h d) -> h n d', h=h)",
+        code: "q_heads = q.reshape(n, h, d_k).swapaxes(0, 1)",
         reports: (0, 0),
         forms: &[Form::new("", Q_HEADS, |draft| {
             split(draft, "columns i, i + h, … of {0}", |row, column, sheet, (_, sheets, _)| {

@@ -133,7 +133,7 @@ pub(super) const ALL: &[Mistake] = &[
         symptom: "Each row far enough down has one weight too many, or one too few, at the old end of its window; the first rows are right.",
         visible: "Where the lesson has a window and more keys than fit into it.",
         fix: "Say whether the query's own key counts: w keys are the own one and the w − 1 before it.",
-        code: "keep = (j <= i) & (j > i - window)  or  out = flash_attn_func(q, k, v, causal=True, window_size=(window - 1, 0))",
+        code: "keep = (j <= i) & (j > i - window)  or  keep = torch.ones(n, n, dtype=torch.bool).tril().triu(1 - window)",
         reports: (6, 1),
         forms: &[
             Form::new("one key too wide", MASKED, |draft| window_of(draft, |left| left.checked_add(1))),
@@ -233,7 +233,7 @@ pub(super) const ALL: &[Mistake] = &[
         symptom: "Nothing is hidden: keys with a 1 weigh e ≈ 2.718 times as much against the others as they should.",
         visible: "Where the lesson has a mask.",
         fix: "Make the mask boolean, or put 0 and −∞ in place of 1 and 0.",
-        code: "mask = torch.zeros(n_q, n_kv).masked_fill(~keep, -torch.inf)  or  mask = mask.bool()",
+        code: "mask = torch.zeros(n_q, n_kv).masked_fill(~keep, -torch.inf)  or  out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask.bool())",
         reports: (10, 3),
         forms: &[
             Form::new("1 where kept", MASKED, |draft| added(draft, true)),
