@@ -6,6 +6,7 @@ mod explain;
 mod interactive;
 mod lesson;
 mod lessons;
+mod mistake;
 mod output;
 mod params;
 mod params_model;

@@ -13,9 +13,13 @@ pub mod draft;
 mod fit;
 mod measure;
 mod search;
+mod side;
+mod wrong_run;
 
 use crate::plan::{Call, Name, Plan};
 pub use draft::{Draft, Seen, Wrong};
+pub use side::Side;
+pub use wrong_run::{Cells, Difference, WrongRun};
 
 /// Something that people get wrong, in one or several forms.
 #[derive(Debug)]
@@ -78,6 +82,12 @@ impl Form {
     /// A form that builds the plan anew.
     const fn rebuild(name: &'static str, first: Name, change: fn(&mut Draft<'_>) -> Option<()>) -> Self {
         Self { name, first, rebuilds: true, change }
+    }
+
+    /// Whether the tensor of this stacked name is right although the mistake is made: it stands before the first wrong
+    /// one. Keys and values of shared heads are, where a mistake only lets the wrong query heads read them.
+    pub fn leaves_right(&self, name: Name) -> bool {
+        court::order(name) < court::order(self.first)
     }
 
     /// The wrong plan; `None` where the problem cannot be got wrong in this way, or the wrong plan is the right one.
