@@ -19,6 +19,11 @@ const PAGES: &[(&str, &[&str])] = &[
         "trace@two-heads-exact",
         &["trace", "--exact", "--width", "100", "--steps", "head.*.scores,head.*.weights,output"],
     ),
+    ("trace@two-heads-scale-missing", &["trace", "--mistake", "scale-missing", "--width", "120"]),
+    (
+        "trace@two-heads-scale-missing-narrow",
+        &["trace", "--mistake", "scale-missing", "--width", "60", "--heads", "1"],
+    ),
     ("trace@telltale-head-3", &["trace", "telltale", "--heads", "3", "--steps", "head.*,output"]),
     ("trace@explained-weight", &["trace", "--explain", "head.1.weights[3,1]"]),
     (

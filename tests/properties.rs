@@ -65,7 +65,7 @@ fn run_variant(variant: Variant, call: &Call) -> Trace<f64> {
 }
 
 fn output(trace: &Trace<f64>) -> DMatrix<f64> {
-    trace.get(measure::result(trace, None).unwrap()).unwrap().into_owned()
+    trace.get(measure::result(trace.plan(), None).unwrap()).unwrap().into_owned()
 }
 
 #[track_caller]

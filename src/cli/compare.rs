@@ -8,11 +8,13 @@ use super::common::counted_from_one;
 use super::lesson::{Claims, Files};
 use super::output::{self, Body, Content};
 use super::trace::Way;
-use super::{Common, Ending, lesson};
+use super::{Common, Ending, lesson, mistake};
 use crate::fault::{Fault, Outcome};
 use crate::lesson::Problem;
+use crate::mistakes::{Mistake, Side, WrongRun};
 use crate::ops::Arithmetic;
 use crate::plan::rewrites::{VARIANTS, Variant};
+use crate::plan::{Call, Plan, attention};
 use crate::trace::measure::Figures;
 use crate::trace::{Keep, run_plan};
 use crate::views::compare::{self, Compared, Comparison};
@@ -27,9 +29,10 @@ pub(super) struct CompareArgs {
     /// A name from `mha lessons`, or a lesson file; - is standard input
     #[arg(default_value = lesson::DEFAULT)]
     lesson: String,
-    /// What to compare, with commas; the first is what the others are measured against
+    /// What to compare, with commas: variants, and mistakes by their names in `mha mistakes`; the first is what the
+    /// others are measured against
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "single-head,multi-head")]
-    variants: Vec<Variant>,
+    variants: Vec<Side>,
     /// What to write
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: CompareFormat,
@@ -64,8 +67,10 @@ enum CompareFormat {
 fn help() -> String {
     let list: Vec<String> = VARIANTS.iter().map(|(name, meaning)| format!("  {name:<22}{meaning}")).collect();
     format!(
-        "Variants:\n{}\n\nExamples:\n  mha compare\n  mha compare --variants multi-head,gqa:2,mqa grouped-query\n  \
-         mha compare --variants multi-head,fused,flash\n  mha compare masks --variants multi-head,no-scale\n  mha compare --format heatmap",
+        "Variants:\n{}\n\nMistakes stand beside them: `mha mistakes` lists their names. Where one comes first, multi-head is put \
+         before it.\n\nExamples:\n  mha compare\n  mha compare --variants multi-head,gqa:2,mqa grouped-query\n  \
+         mha compare --variants multi-head,fused,flash\n  mha compare masks --variants multi-head,no-scale\n  \
+         mha compare --variants scale-missing,heads-not-split\n  mha compare --format heatmap",
         list.join("\n")
     )
 }
@@ -74,9 +79,8 @@ pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
     let problem =
         lesson::load(&args.lesson, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
     let sequence = sequence(args, &problem)?;
-    if let Some(twice) =
-        args.variants.iter().enumerate().find(|(at, variant)| args.variants[..*at].contains(variant))
-    {
+    let twice = args.variants.iter().enumerate().find(|(at, variant)| args.variants[..*at].contains(variant));
+    if let Some(twice) = twice {
         let fault = Fault::new(
             format!("{} is named twice", twice.1),
             "a variant differs in nothing from itself",
@@ -91,9 +95,19 @@ pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
         }
         CompareFormat::Table | CompareFormat::Json => args.common.page(args.layout.into()),
     };
-    let mut sides = Vec::with_capacity(args.variants.len());
-    for variant in &args.variants {
-        let (call, plan) = variant.apply(&call)?;
+    let source = lesson::source(&args.lesson);
+    let mut sides = Vec::with_capacity(args.variants.len() + 1);
+    for variant in columns(&args.variants) {
+        let (call, plan, form) = match variant {
+            Side::Variant(variant) => variant.apply(&call).map(|(call, plan)| (call, plan, ""))?,
+            Side::Mistake(mistake) => {
+                let Some(made) = made(mistake, &call).map_err(|faults| faults.in_source(&source))? else {
+                    let meant = (mistake, mistake.forms);
+                    return Err(mistake::has_no_meaning(meant, &source, &args.common, "--variants").into());
+                };
+                made
+            }
+        };
         let keep = match args.format {
             CompareFormat::Table => Keep::Only(compare::wanted(&plan, sequence, page.detail)),
             CompareFormat::Heatmap | CompareFormat::Svg | CompareFormat::Png => {
@@ -102,9 +116,9 @@ pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
             CompareFormat::Json => Keep::All,
         };
         let trace = run_plan(Arc::new(plan), &call.inputs, &keep, Arithmetic::Ordered)
-            .map_err(|faults| faults.in_source(&lesson::source(&args.lesson)))?;
+            .map_err(|faults| faults.in_source(&source))?;
         let figures = Figures::of(&trace, &call.attention, sequence);
-        sides.push(Compared { variant: *variant, call, trace, figures });
+        sides.push(Compared { variant, form, call, trace, figures });
     }
     let comparison = Comparison {
         title: &problem.title,
@@ -134,6 +148,29 @@ pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
     };
     output::write(&args.common, content, body)?;
     Ok(Ending::Done)
+}
+
+/// The columns in their order: a mistake is measured against the right run, which comes first unless another variant
+/// does.
+fn columns(named: &[Side]) -> Vec<Side> {
+    let right = Side::Variant(Variant::MultiHead);
+    match named.first() {
+        Some(Side::Mistake(_)) => {
+            std::iter::once(right).chain(named.iter().copied().filter(|side| *side != right)).collect()
+        }
+        _ => named.to_vec(),
+    }
+}
+
+/// A mistake made on a call: the call with the sizes of the wrong run, its plan, and the form of it; `None` where it
+/// has no meaning there.
+fn made(mistake: &'static Mistake, call: &Call) -> Outcome<Option<(Call, Plan, &'static str)>> {
+    let plan = Arc::new(attention::plan(call)?);
+    let made = WrongRun::of(mistake, mistake.forms, call, &plan)?;
+    Ok(made.map(|made| {
+        let call = Call { attention: made.attention(call), ..call.clone() };
+        (call, made.wrong.plan().clone(), made.form.name)
+    }))
 }
 
 fn sequence(args: &CompareArgs, problem: &Problem) -> Outcome<Option<usize>> {

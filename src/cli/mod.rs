@@ -7,6 +7,7 @@ mod explain;
 mod interactive;
 mod lesson;
 mod lessons;
+mod mistake;
 mod mistakes;
 mod output;
 mod params;

@@ -3,7 +3,7 @@
 use wildmatch::WildMatch;
 
 use crate::fault::{Fault, Outcome, nearest};
-use crate::plan::{Plan, StepId};
+use crate::plan::StepId;
 use crate::views::stacked::file_name;
 
 /// What narrows a trace.
@@ -18,11 +18,12 @@ pub(super) struct Selection<'a> {
 }
 
 impl Selection<'_> {
-    /// The chosen steps, in the plan's order.
+    /// The chosen ones of these steps, in their order.
     ///
     /// # Errors
     /// A pattern that matches nothing, or a head that is not there.
-    pub(super) fn of(&self, plan: &Plan, num_heads: usize) -> Outcome<Vec<StepId>> {
+    pub(super) fn of(&self, ids: &[StepId]) -> Outcome<Vec<StepId>> {
+        let num_heads = ids.iter().filter_map(|id| id.head()).map(|head| head.0 + 1).max().unwrap_or(0);
         if let Some(head) = self.heads.iter().find(|head| **head == 0 || **head > num_heads) {
             let fault = Fault::new(
                 format!("there is no head {head}"),
@@ -36,7 +37,7 @@ impl Selection<'_> {
             (Some(wanted), Some(is)) => wanted == is,
             _ => true,
         };
-        let ids: Vec<StepId> = plan.steps().iter().map(|step| step.id).filter(|id| here(*id)).collect();
+        let ids: Vec<StepId> = ids.iter().copied().filter(|id| here(*id)).collect();
         for pattern in &patterns {
             if pattern.text.is_empty() {
                 let (why, remedy) = ("steps are named one after the other", "write --steps q,k,head.2.*");
@@ -106,7 +107,7 @@ fn nothing_matches(pattern: &str, ids: &[StepId]) -> crate::fault::Faults {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Attention, Call, Name, Projection, attention};
+    use crate::plan::{Attention, Call, Name, Plan, Projection, attention};
     use nalgebra::DMatrix;
     use std::sync::Arc;
 
@@ -121,7 +122,7 @@ mod tests {
     fn chosen(steps: &[&str], heads: &[usize]) -> Vec<String> {
         let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
         let selection = Selection { steps: &steps, heads, sequence: None };
-        selection.of(&two_heads(), 2).unwrap().iter().map(ToString::to_string).collect()
+        selection.of(&two_heads().ids()).unwrap().iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -134,7 +135,7 @@ mod tests {
     #[test]
     fn a_typo_is_answered_with_the_nearest_step() {
         let steps = ["head.1.score".to_owned()];
-        let error = Selection { steps: &steps, ..Selection::default() }.of(&two_heads(), 2).unwrap_err();
+        let error = Selection { steps: &steps, ..Selection::default() }.of(&two_heads().ids()).unwrap_err();
         assert!(error.to_string().contains("did you mean head.1.scores?"), "{error}");
     }
 }

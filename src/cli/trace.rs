@@ -4,6 +4,7 @@ mod format;
 mod refusals;
 mod script;
 mod write;
+mod wrong;
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -36,6 +37,7 @@ Examples:
   mha trace --exact                           1/√2 and 1/3 in place of 0.7071 and 0.3333
   mha trace --format html --output trace.html a page: point at a number to see where it comes from
   mha trace --interactive                     one step at a time, with a cursor
+  mha trace --mistake scale-missing           the same computed wrongly, beside it
   mha trace --layout columns                  tokens in columns: W · x, Kᵀ · Q
   mha trace --format latex --output two.tex   for pdflatex; markdown for GitHub
   mha trace --format npz --output trace.npz   for NumPy
@@ -66,6 +68,10 @@ pub(super) struct TraceArgs {
     /// Step through it in the terminal: move over the numbers, see where each comes from, change them (? shows the keys)
     #[arg(short, long, conflicts_with_all = ["format", "output", "explain", "summary"])]
     interactive: bool,
+    /// Compute it wrongly, beside the right run: a name from `mha mistakes`, or NAME/FORM for one of several ways; formats
+    /// other than table and json hold the wrong run alone
+    #[arg(long, value_name = "NAME")]
+    mistake: Option<String>,
     /// How many levels to follow what --explain shows [default: as many as stay readable]
     #[arg(long, value_name = "N", requires = "explain", allow_negative_numbers = true)]
     depth: Option<usize>,
@@ -83,6 +89,13 @@ pub(super) struct TraceArgs {
     allow_outside: bool,
     #[command(flatten)]
     pub(super) common: Common,
+}
+
+impl TraceArgs {
+    /// Whether arrays have the sequences of a batch on an axis in front.
+    fn keeps_batch_axis(&self) -> bool {
+        !matches!(self.sequence, Some(Which::One(_)))
+    }
 }
 
 /// `--layout`
@@ -133,7 +146,10 @@ pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
         lesson::load(&args.lesson, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
     let (call, source) = (problem.call(), lesson::source(&args.lesson));
     let plan = Arc::new(attention::plan(&call).map_err(|fault| Faults::from(fault.in_source(&source)))?);
-    let steps = choose(args, &problem, &plan)?;
+    if let Some(typed) = &args.mistake {
+        return wrong::run(args, typed, &problem, &plan);
+    }
+    let steps = choose(args, &problem, &plan.ids())?;
     if args.interactive {
         let way = interactive::Way { layout: args.layout.into(), exact: args.exact };
         return interactive::run(problem, steps, &args.common, way, &source);
@@ -176,7 +192,8 @@ fn warn_of_untold(problem: &Problem, plan: &Plan) {
     }
 }
 
-fn choose(args: &TraceArgs, problem: &Problem, plan: &Plan) -> Outcome<Vec<StepId>> {
+/// The steps that were asked for, among these of a run.
+fn choose(args: &TraceArgs, problem: &Problem, ids: &[StepId]) -> Outcome<Vec<StepId>> {
     let sequence = match (args.sequence, problem.batch) {
         (None, _) if args.format.is_stacked() => None,
         (Some(Which::All), _) => None,
@@ -193,10 +210,9 @@ fn choose(args: &TraceArgs, problem: &Problem, plan: &Plan) -> Outcome<Vec<StepI
             return Err(fault.in_source("--sequence").into());
         }
     };
-    let steps = Selection { steps: &args.steps, heads: &args.heads, sequence }
-        .of(plan, problem.attention.num_heads)?;
+    let steps = Selection { steps: &args.steps, heads: &args.heads, sequence }.of(ids)?;
     Ok(match args.format.is_picture() && args.steps.is_empty() {
-        true => panels::by_default(plan, &steps),
+        true => panels::by_default(&steps),
         false => steps,
     })
 }

@@ -47,7 +47,7 @@ pub struct Wrong {
 impl Wrong {
     /// The right plan itself, seen in the same way.
     pub fn right(call: &Call, plan: &Plan) -> Self {
-        Self { plan: plan.clone(), kv_sheets: kv_sheets(&call.attention) }
+        Self { plan: plan.clone(), kv_sheets: call.attention.kv_sheets() }
     }
 
     /// The steps that make up a stacked name, sequences first, then heads; `None` for the heads where the name is not
@@ -109,24 +109,19 @@ fn head_step(stack: Stack) -> Option<HeadStep> {
     })
 }
 
-fn kv_sheets(attention: &Attention) -> Vec<usize> {
-    let group = (attention.num_heads / attention.num_kv_heads.max(1)).max(1);
-    (0..attention.num_kv_heads).map(|kv_head| kv_head * group).collect()
-}
-
 impl<'a> Draft<'a> {
     /// A draft that is still right.
     pub fn new(call: &'a Call, right: &Plan, seen: Option<&'a Seen>) -> Self {
         let steps = right.steps().to_vec();
         let places = steps.iter().enumerate().map(|(place, step)| (step.id, place)).collect();
         let attention = call.attention.clone();
-        let kv_sheets = kv_sheets(&attention);
+        let kv_sheets = attention.kv_sheets();
         Self { call, attention, seen, steps, places, kv_sheets }
     }
 
     /// Starts again from another right plan: what a mistake about the whole call does.
     pub fn restart(&mut self, attention: Attention, plan: &Plan) {
-        self.kv_sheets = kv_sheets(&attention);
+        self.kv_sheets = attention.kv_sheets();
         self.attention = attention;
         self.steps = plan.steps().to_vec();
         self.reindex();

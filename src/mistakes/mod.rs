@@ -16,9 +16,13 @@ mod fit;
 mod measure;
 mod rows;
 mod search;
+mod side;
+mod wrong_run;
 
 use crate::plan::{Call, Name, Plan};
 pub use draft::{Draft, Seen, Wrong};
+pub use side::Side;
+pub use wrong_run::{Cells, Difference, WrongRun};
 
 /// Something that people get wrong, in one or several forms.
 #[derive(Debug)]
@@ -99,6 +103,12 @@ impl Form {
     /// The same form, read off what the person has.
     const fn read_off(self) -> Self {
         Self { reads_off: true, ..self }
+    }
+
+    /// Whether the tensor of this stacked name is right although the mistake is made: it stands before the first wrong
+    /// one. Keys and values of shared heads are, where a mistake only lets the wrong query heads read them.
+    pub fn leaves_right(&self, name: Name) -> bool {
+        court::order(name) < court::order(self.first)
     }
 
     /// The wrong plan; `None` where the problem cannot be got wrong in this way, or the wrong plan is the right one.

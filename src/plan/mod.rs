@@ -150,6 +150,11 @@ impl Plan {
         &self.steps
     }
 
+    /// The names of all steps, in order.
+    pub fn ids(&self) -> Vec<StepId> {
+        self.steps.iter().map(|step| step.id).collect()
+    }
+
     /// The step of that name.
     pub fn get(&self, id: StepId) -> Option<&Step> {
         self.place(id).map(|place| &self.steps[place])

@@ -65,6 +65,12 @@ impl Attention {
     pub fn kv_head(&self, head: usize) -> usize {
         head / (self.num_heads / self.num_kv_heads.max(1)).max(1)
     }
+
+    /// For each key/value head, the first query head that reads it, all from 0.
+    pub fn kv_sheets(&self) -> Vec<usize> {
+        let group = (self.num_heads / self.num_kv_heads.max(1)).max(1);
+        (0..self.num_kv_heads).map(|kv_head| kv_head * group).collect()
+    }
 }
 
 /// A reason why a key is hidden from a query, or a number added to its score.

@@ -169,6 +169,7 @@ impl State {
             exact: self.bench.exact(),
             steps: &[],
             batch: problem.batch,
+            kv_sheets: &[],
             page: self.page,
         }
     }

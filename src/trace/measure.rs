@@ -2,7 +2,7 @@
 
 use crate::ops::Cost;
 use crate::ops::{Real, View};
-use crate::plan::{Attention, HeadStep, Name, Stack, StepId};
+use crate::plan::{Attention, HeadStep, Name, Plan, Stack, StepId};
 
 use super::Trace;
 
@@ -29,7 +29,7 @@ impl Figures {
             (0..head.nrows()).map(|r| entropy_bits(head.row(r).iter().copied())).collect()
         };
         let queries =
-            result(trace, sequence).and_then(|id| trace.plan().get(id)).map_or(0, |step| step.shape.0);
+            result(trace.plan(), sequence).and_then(|id| trace.plan().get(id)).map_or(0, |step| step.shape.0);
         Self {
             // A variant may run more heads than its call names (the average of one head run h times).
             distributions: heads.len().max(attention.num_heads) * queries,
@@ -49,8 +49,13 @@ impl Figures {
 
 /// Whether a difference between two results is no more than another order of summing gives.
 pub fn is_rounding(difference: f64, values: &View<'_, f64>) -> bool {
+    difference <= rounding(values)
+}
+
+/// How far another order of summing takes numbers of this size apart at most.
+pub fn rounding(values: &View<'_, f64>) -> f64 {
     let size = values.iter().filter(|v| v.is_finite()).fold(1.0, |most: f64, v| most.max(v.abs()));
-    difference <= 1e-12 * size
+    1e-12 * size
 }
 
 /// The entropy of a distribution in bits: 0 where all weight is on one key, log₂ n where it is even over n.
@@ -85,9 +90,10 @@ pub fn weights<T: Real>(trace: &Trace<T>, sequence: Option<usize>) -> Vec<View<'
     (0..sheets).filter_map(|sheet| trace.part(place, sheet * rows, rows)).collect()
 }
 
-/// The last step of a sequence: what the attention call gives.
-pub fn result<T: Real>(trace: &Trace<T>, sequence: Option<usize>) -> Option<StepId> {
-    trace.plan().steps().iter().rev().map(|step| step.id).find(|id| id.sequence == sequence)
+/// What the attention call gives for a sequence: its last step, but for weights that are handed out beside it.
+pub fn result(plan: &Plan, sequence: Option<usize>) -> Option<StepId> {
+    let is_one = |id: &StepId| id.sequence == sequence && id.name != Name::Stack(Stack::Weights);
+    plan.steps().iter().rev().map(|step| step.id).find(is_one)
 }
 
 /// The largest difference between two matrices of one shape, and where it is (from 0). NaN against NaN is none.

@@ -12,17 +12,20 @@ use super::sheet::Sheet;
 use super::table;
 use crate::fault::visible;
 use crate::lesson::Labels;
+use crate::mistakes;
 use crate::ops::{Op, View, size};
 use crate::plan::memory::{self, Kind};
 use crate::plan::rewrites::Variant;
-use crate::plan::{Attention, Call, HeadStep, Name, Plan, Stack, Step, StepId, TileStep};
+use crate::plan::{Attention, Call, Head, HeadStep, Name, Plan, Stack, Step, StepId, TileStep};
 use crate::trace::Trace;
 use crate::trace::measure::{self, Figures, entropy_bits};
 
-/// One variant with its numbers.
+/// One variant, or one mistake, with its numbers.
 pub struct Compared {
     /// Which it is.
-    pub variant: Variant,
+    pub variant: mistakes::Side,
+    /// In which of several ways a mistake is made; empty where there is one way, and for variants.
+    pub form: &'static str,
     /// The call as the variant sees it.
     pub call: Call,
     /// Its numbers.
@@ -52,7 +55,7 @@ pub struct Comparison<'a> {
 impl Compared {
     /// What the variant gives in the end.
     pub fn result(&self, sequence: Option<usize>) -> Option<(&Step, View<'_, f64>)> {
-        let id = measure::result(&self.trace, sequence)?;
+        let id = measure::result(self.trace.plan(), sequence)?;
         Some((self.trace.plan().get(id)?, self.trace.get(id)?))
     }
 }
@@ -85,7 +88,7 @@ pub fn wanted(plan: &Plan, sequence: Option<usize>, detail: Detail) -> HashSet<S
             wanted.extend(&step.inputs);
         }
     }
-    wanted.extend(plan.steps().iter().rev().find(own).map(|step| step.id));
+    wanted.extend(measure::result(plan, sequence));
     wanted
 }
 
@@ -111,8 +114,8 @@ pub fn write(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()>
     }
     for side in comparison.sides {
         match side.variant {
-            Variant::Fused => memory_table(comparison, side, out)?,
-            Variant::Flash(_) => states(comparison, side, out)?,
+            mistakes::Side::Variant(Variant::Fused) => memory_table(comparison, side, out)?,
+            mistakes::Side::Variant(Variant::Flash(_)) => states(comparison, side, out)?,
             _ => {}
         }
     }
@@ -148,8 +151,9 @@ pub fn introduction(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Res
         write!(out, "{}", page.paragraph(&words, 0))?;
     }
     let widens = |side: &Compared| {
-        side.call.attention.num_kv_heads > comparison.attention.num_kv_heads
-            || matches!(side.variant, Variant::SingleHead | Variant::Averaged)
+        (matches!(side.variant, mistakes::Side::Variant(_))
+            && side.call.attention.num_kv_heads > comparison.attention.num_kv_heads)
+            || matches!(side.variant, mistakes::Side::Variant(Variant::SingleHead | Variant::Averaged))
     };
     if comparison.attention.num_kv_heads < comparison.attention.num_heads
         && comparison.sides.iter().any(widens)
@@ -167,7 +171,14 @@ pub fn introduction(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Res
 /// What has to be said of a variant on this very problem.
 fn remark(side: &Compared, sequence: Option<usize>) -> Option<String> {
     let plan = side.trace.plan();
-    match side.variant {
+    let variant = match side.variant {
+        mistakes::Side::Variant(variant) => variant,
+        mistakes::Side::Mistake(_) if side.form.is_empty() => return None,
+        mistakes::Side::Mistake(mistake) => {
+            return Some(format!("{} is made in this way: {}.", mistake.name, side.form));
+        }
+    };
+    match variant {
         Variant::Causal => {
             let masks = plan.steps().iter().find_map(|step| match &step.op {
                 Op::Mask(mask) if step.id.sequence == sequence => Some(mask.reasons.clone()),
@@ -275,17 +286,13 @@ fn weights(comparison: &Comparison<'_>, side: &Compared, out: &mut dyn Write) ->
             { number(libm::log2(keys as f64), page.digits) }
         );
         heading(&words, page, out)?;
-        let queries = &comparison.labels.queries;
-        let name =
-            |names: &[String], at: usize| names.get(at).cloned().unwrap_or_else(|| (at + 1).to_string());
         let mut lines: Vec<Vec<String>> = Vec::new();
         for r in 0..value.nrows() {
             let mut line: Vec<String> = value.row(r).iter().map(|w| number(*w, page.digits)).collect();
             line.push(number(entropy_bits(value.row(r).iter().copied()), page.digits));
             lines.push(line);
         }
-        let askers: Vec<String> = (0..value.nrows()).map(|r| name(queries, r)).collect();
-        let mut answers: Vec<String> = (0..keys).map(|c| name(&comparison.labels.keys, c)).collect();
+        let (askers, mut answers) = names_of_weights(comparison, side, head, value.shape());
         answers.push("entropy".to_owned());
         let grid = match page.layout {
             Layout::Rows => Grid { rows: askers, columns: answers, cells: lines, ..Grid::default() },
@@ -299,6 +306,22 @@ fn weights(comparison: &Comparison<'_>, side: &Compared, out: &mut dyn Write) ->
         write!(out, "{}", grid.render(page))?;
     }
     Ok(())
+}
+
+/// What stands beside and above a head's weights: tokens, unless a mistake has put something else there.
+fn names_of_weights(
+    comparison: &Comparison<'_>,
+    side: &Compared,
+    head: usize,
+    (rows, columns): (usize, usize),
+) -> (Vec<String>, Vec<String>) {
+    let id = Head(head).step(HeadStep::Weights).in_sequence(comparison.sequence);
+    if let Some(step) = side.trace.plan().get(id) {
+        return super::sheet::names(step, comparison.labels);
+    }
+    let name = |names: &[String], at: usize| names.get(at).cloned().unwrap_or_else(|| (at + 1).to_string());
+    let all = |names: &[String], count: usize| (0..count).map(|at| name(names, at)).collect();
+    (all(&comparison.labels.queries, rows), all(&comparison.labels.keys, columns))
 }
 
 /// Shape, strides and memory order of each step of production code.

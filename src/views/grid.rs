@@ -292,7 +292,7 @@ fn panels(widths: &[usize], room: usize) -> Vec<Range<usize>> {
 }
 
 /// Columns that a cell takes once its colour is taken off.
-fn bare_width(text: &str) -> usize {
+pub(super) fn bare_width(text: &str) -> usize {
     if !text.contains('\u{1b}') {
         return width(text);
     }

@@ -1,6 +1,9 @@
 //! A trace in, one format out. A view computes nothing about attention.
 
 pub mod against;
+pub mod beside;
+pub mod beside_json;
+mod beside_step;
 pub mod capture;
 pub mod cell;
 pub mod check;
@@ -38,6 +41,7 @@ mod params_memory;
 pub mod part;
 pub mod presets;
 pub mod sheet;
+mod side_by_side;
 pub mod stacked;
 pub mod story;
 pub mod summary;
@@ -72,6 +76,8 @@ pub struct Scene<'a> {
     pub steps: &'a [StepId],
     /// How many sequences the batch has.
     pub batch: Option<usize>,
+    /// For each key/value head, the query head whose keys and values files hold for it.
+    pub kv_sheets: &'a [usize],
     /// The look of the page.
     pub page: Page,
 }

@@ -1,5 +1,7 @@
 //! The names under which files hold arrays: heads stacked, sequences on a leading axis.
 
+use std::collections::HashSet;
+
 use super::Scene;
 use crate::arrays::{Array, Kind};
 use crate::ops::View;
@@ -30,9 +32,15 @@ pub fn file_name(name: Name) -> Option<String> {
 pub fn arrays(scene: &Scene<'_>, keep_batch_axis: bool) -> Vec<(String, Array)> {
     let mut names: Vec<String> = Vec::new();
     let mut groups: Vec<Vec<StepId>> = Vec::new();
+    // A wrong run may have what files call so beside the heads' own: what stands under the name itself counts.
+    let steps = scene.trace.plan().steps().iter().map(|step| step.id);
+    let whole: HashSet<Option<String>> =
+        steps.filter(|id| id.head().is_none()).map(|id| file_name(id.name)).collect();
     for id in scene.steps {
         let Some(name) = file_name(id.name) else { continue };
-        if repeats_a_shared_head(scene, *id) {
+        let stands_alone = id.head().is_some() && whole.contains(&Some(name.clone()));
+        let is_there = scene.trace.get(*id).is_some();
+        if !is_there || stands_alone || repeats_a_shared_head(scene, *id) {
             continue;
         }
         match names.iter().position(|known| *known == name) {
@@ -46,15 +54,18 @@ pub fn arrays(scene: &Scene<'_>, keep_batch_axis: bool) -> Vec<(String, Array)> 
     names
         .into_iter()
         .zip(groups)
-        .filter_map(|(name, ids)| Some((name, stack(scene, &ids, keep_batch_axis)?)))
+        .filter_map(|(name, mut ids)| {
+            ids.sort(); // sequences, then heads; a wrong run may have computed them in another order
+            Some((name, stack(scene, &ids, keep_batch_axis)?))
+        })
         .collect()
 }
 
-/// Query heads of one group read the same keys and values: only the first of them writes them.
+/// Query heads of one group read the same keys and values: only one of them writes them.
 fn repeats_a_shared_head(scene: &Scene<'_>, id: StepId) -> bool {
     match id.name {
         Name::Head(head, HeadStep::K | HeadStep::V | HeadStep::KNorm | HeadStep::KRot | HeadStep::VRot) => {
-            head.0 > 0 && scene.attention.kv_head(head.0 - 1) == scene.attention.kv_head(head.0)
+            !scene.kv_sheets.contains(&head.0)
         }
         _ => false,
     }

@@ -12,10 +12,10 @@ use super::sheet::{Sheet, spoken};
 use super::{Scene, story};
 use crate::fault::visible;
 use crate::ops::{Operation, Told, View};
-use crate::plan::{HeadStep, Name, Step, names as called};
+use crate::plan::{HeadStep, Name, Plan, Step, StepId, names as called};
 
 /// Blanks before everything that belongs to a step.
-const INDENT: usize = 4;
+pub(super) const INDENT: usize = 4;
 /// From so many steps on a page says how to narrow it.
 const LONG: usize = 12;
 
@@ -109,24 +109,9 @@ pub fn sequences(scene: &Scene<'_>) -> Option<String> {
 
 fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write) -> io::Result<()> {
     let page = &scene.page;
-    writeln!(out)?;
-    let name = format!("{number:>2}  {}", step.id);
-    let title = page.letters(&called::title(step.id.name));
-    let around = page.between();
-    if super::page::width(&name) + super::page::width(&title) + 3 <= page.width {
-        writeln!(out, "{}{around}{title}", name.cyan().bold())?;
-    } else {
-        writeln!(out, "{}", name.cyan().bold())?;
-        write!(out, "{}", page.paragraph(&title, INDENT))?;
-    }
-    let formula = scene.trace.plan().formula(step, page.layout);
-    let line = if formula.sizes.is_empty() {
-        formula.equation
-    } else {
-        format!("{}{}{}", formula.equation, page.between(), formula.sizes)
-    };
+    name_step(Some(number), step.id, page, out)?;
     if page.detail != Detail::Bare {
-        write!(out, "{}", page.paragraph(&line, INDENT))?;
+        write!(out, "{}", page.paragraph(&formula(scene.trace.plan(), step, page), INDENT))?;
     }
     let Some(value) = scene.trace.get(step.id) else { return Ok(()) };
     let (sheet, decimals) = sheet(scene, step, value);
@@ -141,6 +126,31 @@ fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write
         write!(out, "{}", page.paragraph(&cost(scene, step), INDENT))?;
     }
     Ok(())
+}
+
+/// The line above a step: its number, its name, its title.
+///
+/// # Errors
+/// Those of the writer.
+pub fn name_step(number: Option<usize>, id: StepId, page: &Page, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out)?;
+    let number = number.map(|number| number.to_string()).unwrap_or_default();
+    let name = format!("{number:>2}  {id}");
+    let title = page.letters(&called::title(id.name));
+    if super::page::width(&name) + super::page::width(&title) + 3 <= page.width {
+        return writeln!(out, "{}{}{title}", name.cyan().bold(), page.between());
+    }
+    writeln!(out, "{}", name.cyan().bold())?;
+    write!(out, "{}", page.paragraph(&title, INDENT))
+}
+
+/// The formula of a step and its sizes, in one line.
+pub fn formula(plan: &Plan, step: &Step, page: &Page) -> String {
+    let formula = plan.formula(step, page.layout);
+    match formula.sizes.is_empty() {
+        true => formula.equation,
+        false => format!("{}{}{}", formula.equation, page.between(), formula.sizes),
+    }
 }
 
 /// The matrix of a step, exact where that was asked for and can be; and a sentence on why it shows decimals where it
@@ -190,10 +200,9 @@ pub fn grid(sheet: &Sheet<'_>, step: &Step, page: &Page) -> Grid {
         let line = |at: usize| if along_rows { sheet.at(r, at) } else { sheet.at(at, c) };
         (0..if along_rows { columns } else { rows }).map(line).fold(f64::NEG_INFINITY, f64::max)
     };
-    let shown = |r: usize, c: usize| Grid::may_show(r, rows, c, columns, page);
     // The mark needs the whole line of each cell: worth it while a person can still look at them all.
     let marked = is_weights && rows * columns <= 4096;
-    let cell = |r: usize, c: usize| {
+    laid_out(sheet, page, |r, c| {
         let value = sheet.at(r, c);
         let text = sheet.text(r, c, digits);
         match value {
@@ -201,7 +210,13 @@ pub fn grid(sheet: &Sheet<'_>, step: &Step, page: &Page) -> Grid {
             v if marked && v == most_of(r, c) && v > 0.0 => text.bold().to_string(),
             _ => text,
         }
-    };
+    })
+}
+
+/// A table with the names of a sheet and these cells; what a page of this size leaves out anyway stays empty.
+pub fn laid_out(sheet: &Sheet<'_>, page: &Page, cell: impl Fn(usize, usize) -> String) -> Grid {
+    let (rows, columns) = sheet.shape();
+    let shown = |r: usize, c: usize| Grid::may_show(r, rows, c, columns, page);
     Grid {
         rows: sheet.rows.clone(),
         columns: sheet.columns.clone(),

@@ -11,6 +11,7 @@ pub(super) fn refuse(args: &TraceArgs) -> Outcome<()> {
     program(args)?;
     arrays(args)?;
     exact(args)?;
+    mistake(args)?;
     explanation(args)
 }
 
@@ -102,6 +103,29 @@ fn exact(args: &TraceArgs) -> Outcome<()> {
     };
     let what = format!("{what} cannot show exact forms");
     refused("--exact", what, why, "leave --exact away, or use --format json, which has both")
+}
+
+/// A wrong run has no exact numbers, cannot be stepped through, and is no program.
+fn mistake(args: &TraceArgs) -> Outcome<()> {
+    const REMEDY: &str = "leave it away: the table shows both runs side by side";
+    match args.format {
+        _ if args.mistake.is_none() => Ok(()),
+        _ if args.interactive => {
+            let why = "it steps through one run, and a mistake is read beside the right one";
+            refused("--interactive", "the stepper does not show mistakes", why, REMEDY)
+        }
+        _ if args.exact => {
+            let why = "exact forms are worked out for right computations only";
+            refused("--exact", "a wrong run is shown in decimals", why, REMEDY)
+        }
+        TraceFormat::Python | TraceFormat::Ipynb | TraceFormat::Latex => refused(
+            "--format",
+            "this format shows right computations only",
+            "it writes formulas and code of operations that a right computation has",
+            "use table or json for both runs, or npz, csv, markdown, html, heatmap, svg or png for the wrong one",
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// Explanations are of single numbers.

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::format::With;
-use super::{TraceArgs, TraceFormat, Which, script};
+use super::{TraceArgs, TraceFormat, script};
 use crate::cli::output::{self, Body, Content};
 use crate::exact::Exact;
 use crate::fault::{Outcome, visible};
@@ -37,6 +37,7 @@ pub(super) fn write(
         exact: exact.as_ref(),
         steps,
         batch: problem.batch,
+        kv_sheets: &problem.attention.kv_sheets(),
         page: match args.format.is_picture() {
             true => args.common.picture(args.layout.into()),
             false => args.common.page(args.layout.into()),
@@ -50,7 +51,7 @@ pub(super) fn write(
             _ => views::explain::write(&scene, &origins, depth, out),
         });
     }
-    let keep_batch_axis = !matches!(args.sequence, Some(Which::One(_)));
+    let keep_batch_axis = args.keeps_batch_axis();
     let request = script::request(args);
     let source = code::Source { scene: &scene, keep_batch_axis, request: &request };
     let figure = || Figure::new(scene.title, heat::panels::of_scene(&scene), scene.page.digits);

@@ -95,8 +95,8 @@ impl Scale {
 }
 
 /// The steps worth drawing where nobody chose any: the attention weights of every head.
-pub fn by_default(plan: &Plan, ids: &[StepId]) -> Vec<StepId> {
-    ids.iter().copied().filter(|id| plan.get(*id).is_some() && is_weights(id.name)).collect()
+pub fn by_default(ids: &[StepId]) -> Vec<StepId> {
+    ids.iter().copied().filter(|id| is_weights(id.name)).collect()
 }
 
 /// The steps of a variant that a comparison draws, with what tells a hidden place from a small weight.
