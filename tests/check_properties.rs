@@ -11,7 +11,9 @@ mod tasks;
 
 use std::sync::Arc;
 
-use handed::{Planted, Right, Sheet, apart, apart_in_any_layout, forms, handed_over, order, rounded, tolerance};
+use handed::{
+    Planted, Right, Sheet, apart, apart_in_any_layout, forms, handed_over, order, rounded, tolerance,
+};
 use mha::answers::Grain;
 use mha::mistakes::diagnose::{Diagnosis, Explanation, diagnose};
 use mha::plan::Name;
@@ -80,8 +82,10 @@ impl Attempt<'_> {
 
     /// What stands in the report of a failure.
     fn said(&self, told: &Diagnosis) -> String {
-        let names = |explanations: &[Explanation]| explanations.iter().map(Explanation::names).collect::<Vec<_>>();
-        let steps = told.steps.iter().map(|step| format!("{} {:?} {}", step.name, step.status, step.grain.name()));
+        let names =
+            |explanations: &[Explanation]| explanations.iter().map(Explanation::names).collect::<Vec<_>>();
+        let steps =
+            told.steps.iter().map(|step| format!("{} {:?} {}", step.name, step.status, step.grain.name()));
         format!(
             "first wrong {:?}, explained by {:?}, partly by {:?}\n{:#?}",
             told.first_wrong.map(|at| told.steps[at].name.to_string()),
@@ -147,11 +151,16 @@ fn every_form_is_found(cases: u32, given: impl Strategy<Value = Given> + Clone) 
         let (mistake, form) = planted;
         let found = runner(cases).run(&(task(), precisions(), given.clone()), |(task, grain, given)| {
             let right = Right::of(task.call());
-            let Some(sheets) = right.with(&[planted]) else { return Err(TestCaseError::reject("cannot be made")) };
+            let Some(sheets) = right.with(&[planted]) else {
+                return Err(TestCaseError::reject("cannot be made"));
+            };
             let given = given.of(&rounded(&sheets, grain));
             prop_assume!(!given.is_empty());
             let attempt = Attempt { right: &right, given, grain };
-            let clear = attempt.distances(&right.sheets(), apart_in_any_layout).iter().any(|distance| *distance > CLEAR);
+            let clear = attempt
+                .distances(&right.sheets(), apart_in_any_layout)
+                .iter()
+                .any(|distance| *distance > CLEAR);
             let told = attempt.told();
             is_located(&attempt, &told)?;
             if clear { is_explained(&attempt, &told, &[planted]) } else { Ok(()) }
@@ -199,7 +208,12 @@ fn roundings() -> impl Strategy<Value = Rounding> {
 
 fn all_precisions() -> impl Strategy<Value = Grain> {
     let decimals = (3..=6).map(Grain::Decimals);
-    select([Grain::Double, Grain::Single, Grain::Half, Grain::Brain].into_iter().chain(decimals).collect::<Vec<_>>())
+    select(
+        [Grain::Double, Grain::Single, Grain::Half, Grain::Brain]
+            .into_iter()
+            .chain(decimals)
+            .collect::<Vec<_>>(),
+    )
 }
 
 /// The right tensors of a problem, rounded as that says.
@@ -218,7 +232,9 @@ fn right_but_for(rounding: Rounding, right: &Right, grain: Grain) -> Vec<Sheet> 
         }
         Rounding::SomeSteps(bits) => {
             let place = |id| right.plan.place(id).unwrap() as u32 % 64;
-            right.rounded_on_the_way(|id, cell| if bits >> place(id) & 1 == 1 { grain.round(cell) } else { cell })
+            right.rounded_on_the_way(
+                |id, cell| if bits >> place(id) & 1 == 1 { grain.round(cell) } else { cell },
+            )
         }
     }
 }
@@ -250,21 +266,36 @@ fn two_mistakes_at_once_are_found_or_the_first_of_them() {
         let mut pair = [*one.get(&possible), *other.get(&possible)];
         prop_assume!(pair[0].0.name != pair[1].0.name && !pair.iter().all(|(_, form)| form.rebuilds));
         pair.sort_by_key(|(_, form)| order(form.first));
-        let Some(sheets) = right.with(&pair) else { return Err(TestCaseError::reject("cannot be made together")) };
+        let Some(sheets) = right.with(&pair) else {
+            return Err(TestCaseError::reject("cannot be made together"));
+        };
         let attempt = Attempt { right: &right, given: rounded(&sheets, grain), grain };
-        let is_clear = |sheets: &[Sheet]| attempt.distances(sheets, apart).iter().any(|distance| *distance > CLEAR);
+        let is_clear =
+            |sheets: &[Sheet]| attempt.distances(sheets, apart).iter().any(|distance| *distance > CLEAR);
         let alone = pair.map(|planted| right.with(&[planted]).unwrap());
         prop_assume!(is_clear(&right.sheets()) && alone.iter().all(|sheets| is_clear(sheets)));
         let told = attempt.told();
-        let said = || format!("{} ({}) and {} ({}): {}", pair[0].0.name, pair[0].1.name, pair[1].0.name, pair[1].1.name, attempt.said(&told));
+        let said = || {
+            format!(
+                "{} ({}) and {} ({}): {}",
+                pair[0].0.name,
+                pair[0].1.name,
+                pair[1].0.name,
+                pair[1].1.name,
+                attempt.said(&told)
+            )
+        };
         is_located(&attempt, &told).map_err(|error| TestCaseError::fail(format!("{}: {error}", said())))?;
         if told.explanations.is_empty() {
             let partly = told.partly.iter().flat_map(|partly| &partly.explanations);
-            let first = partly.flat_map(Explanation::names).any(|name| pair.iter().any(|(mistake, _)| mistake.name == name));
+            let first = partly
+                .flat_map(Explanation::names)
+                .any(|name| pair.iter().any(|(mistake, _)| mistake.name == name));
             prop_assert!(first, "not even the first is named: {}", said());
             return Ok(());
         }
-        is_explained(&attempt, &told, &pair).map_err(|error| TestCaseError::fail(format!("{}: {error}", said())))
+        is_explained(&attempt, &told, &pair)
+            .map_err(|error| TestCaseError::fail(format!("{}: {error}", said())))
     });
     run.unwrap_or_else(|error| panic!("{error}"));
 }

@@ -98,7 +98,9 @@ impl Right {
     /// The wrong plan that several mistakes make together, in the order of the catalogue; one that builds the plan anew
     /// comes first.
     fn wrong(&self, mistakes: &[Planted]) -> Option<Wrong> {
-        let place = |(mistake, form): Planted| forms().position(|(m, f)| (m.name, f.name) == (mistake.name, form.name));
+        let place = |(mistake, form): Planted| {
+            forms().position(|(m, f)| (m.name, f.name) == (mistake.name, form.name))
+        };
         let mut mistakes = mistakes.to_vec();
         mistakes.sort_by_key(|planted| (!planted.1.rebuilds, place(*planted)));
         let mut draft = Draft::new(&self.call, &self.plan, None);
@@ -151,7 +153,9 @@ pub(crate) fn handed_over(sheets: &[Sheet], grain: Grain, known: &[Name]) -> Ans
             let path = folder.path().join("mine.json");
             let members: Vec<String> = sheets
                 .iter()
-                .map(|sheet| format!("\"{}\": {}", sheet.name, nested(&sheet.array.shape, &sheet.array.data, digits)))
+                .map(|sheet| {
+                    format!("\"{}\": {}", sheet.name, nested(&sheet.array.shape, &sheet.array.data, digits))
+                })
                 .collect();
             fs::write(&path, format!("{{{}}}", members.join(", "))).unwrap();
             path
@@ -192,7 +196,8 @@ fn nested(shape: &[usize], data: &[f64], digits: u8) -> String {
 pub(crate) fn tolerance(grain: Grain, theirs: &Sheet, right: &Sheet) -> f64 {
     let numbers = right.array.data.iter().filter(|number| number.is_finite());
     let largest = numbers.fold(0.0_f64, |largest, number| largest.max(number.abs()));
-    let halves = theirs.array.data.iter().all(|number| number.is_nan() || Grain::Half.round(*number) == *number);
+    let halves =
+        theirs.array.data.iter().all(|number| number.is_nan() || Grain::Half.round(*number) == *number);
     match grain {
         Grain::Double | Grain::Single if halves => 1.5e-3 * largest,
         Grain::Double => 1e-8 * largest,

@@ -178,7 +178,8 @@ impl Task {
                 Side::Left => key >= padded(sequence),
                 Side::Right => key < n_kv - padded(sequence),
             };
-            let rows = (0..self.batch.unwrap_or(1)).map(|sequence| (0..n_kv).map(|key| real(sequence, key)).collect());
+            let rows = (0..self.batch.unwrap_or(1))
+                .map(|sequence| (0..n_kv).map(|key| real(sequence, key)).collect());
             masks.push(Mask::KeyPadding(rows.collect()));
         }
         masks.extend(self.cells.map(|cells| match cells {
