@@ -1,13 +1,20 @@
-//! `mha check` on learners' tensors whose mistakes are labelled.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+//! `mha check` on learners' tensors whose mistakes are labelled: `tests/reference/check/README.md` says what they are.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so at once")]
 
 #[path = "common/case.rs"]
 #[expect(dead_code, reason = "only its JSON reader is needed here")]
 mod case;
 #[path = "common/problems.rs"]
 mod problems;
+#[path = "common/run.rs"]
+#[expect(dead_code, reason = "no shell is needed here")]
+mod run;
 
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use mha::answers::{self, ORDER};
 use mha::lesson::{self, Options};
@@ -15,63 +22,222 @@ use mha::mistakes::diagnose::{Diagnosis, diagnose};
 use mha::plan::attention;
 use serde_json::Value;
 
+/// The names of one mistake, or of two made together, in the order of the alphabet.
+type Names = Vec<String>;
+
+/// One learner's tensors, what is known about them, and what they were told.
+struct Attempt {
+    id: String,
+    problem: String,
+    /// Precision, variant and tensors, for a report.
+    about: String,
+    wanted: Finding,
+    /// Whether anything known gives these tensors.
+    nameable: bool,
+    told: Finding,
+}
+
+/// What is wrong with someone's tensors.
+struct Finding {
+    /// The first wrong step among those given; none where all are right.
+    first_wrong: Option<String>,
+    /// What gives these tensors: several entries are alternatives.
+    names: Vec<Names>,
+}
+
+static ATTEMPTS: LazyLock<Vec<Attempt>> = LazyLock::new(|| {
+    let cases = case::read_json(&problems::folder().join("cases.json"));
+    let labels = case::read_json(&problems::folder().join("labels.json"));
+    let label = |id: &Value| labels.as_array().unwrap().iter().find(|label| label["id"] == *id).unwrap();
+    cases.as_array().unwrap().iter().map(|case| attempt(case, label(&case["id"]))).collect()
+});
+
+fn attempt(case: &Value, label: &Value) -> Attempt {
+    let problem = case["problem"].as_str().unwrap();
+    Attempt {
+        id: case["id"].as_str().unwrap().to_owned(),
+        problem: problem.to_owned(),
+        about: format!(
+            "{} {} {} of {}",
+            label["format"], label["precision"], label["variant"], label["given"]
+        ),
+        wanted: labelled(label),
+        nameable: label["nameable"] == true,
+        told: told(&checked(problem, &files(case))),
+    }
+}
+
+fn files(case: &Value) -> Vec<PathBuf> {
+    let names = case["files"].as_array().unwrap().iter();
+    names.map(|file| problems::folder().join("cases").join(file.as_str().unwrap())).collect()
+}
+
 fn checked(problem: &str, files: &[PathBuf]) -> Diagnosis {
     let folder = problems::folder().join("problems").join(problem);
-    let text = problems::lesson(&folder);
-    let lesson = lesson::parse(&text, problem, &folder, &Options::default())
-        .unwrap_or_else(|e| panic!("{problem}: {e}"));
-    let call = lesson.call();
-    let plan = attention::plan(&call).unwrap();
-    let answers = answers::read(files, &[], ORDER).unwrap_or_else(|e| panic!("{e}"));
-    diagnose(&call, &plan, &answers)
+    let lesson = lesson::parse(&problems::lesson(&folder), problem, &folder, &Options::default());
+    let call = lesson.unwrap_or_else(|faults| panic!("{problem}: {faults}")).call();
+    let answers = answers::read(files, &[], ORDER).unwrap_or_else(|faults| panic!("{faults}"));
+    diagnose(&call, &attention::plan(&call).unwrap(), &answers)
+}
+
+/// The label's own mistakes first, then others that give the same tensors.
+fn labelled(label: &Value) -> Finding {
+    let wrong = label["verdict"] == "wrong";
+    let kinds = std::iter::once(&label["kinds"]).filter(|_| wrong && label["nameable"] == true);
+    let also = label["also"].as_array().unwrap();
+    Finding {
+        first_wrong: wrong.then(|| label["first_wrong_given"].as_str().unwrap().to_owned()),
+        names: kinds.chain(also).map(names).collect(),
+    }
+}
+
+fn names(value: &Value) -> Names {
+    match value {
+        Value::String(one) => vec![one.clone()],
+        several => sorted(several.as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned())),
+    }
+}
+
+fn sorted(names: impl Iterator<Item = String>) -> Names {
+    let mut names: Names = names.collect();
+    names.sort();
+    names
+}
+
+fn told(diagnosis: &Diagnosis) -> Finding {
+    let explanations = diagnosis.explanations.iter();
+    Finding {
+        first_wrong: diagnosis.first_wrong.map(|at| diagnosis.steps[at].name.to_string()),
+        names: explanations.map(|one| sorted(one.names().into_iter().map(str::to_owned))).collect(),
+    }
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.first_wrong {
+            None => write!(f, "all right"),
+            Some(step) => write!(f, "wrong from {step} on: {}", self.kind()),
+        }
+    }
+}
+
+impl Finding {
+    /// Its alternatives in one line.
+    fn kind(&self) -> String {
+        let alternatives: Vec<String> = self.names.iter().map(|names| names.join(" + ")).collect();
+        if alternatives.is_empty() { "no name".to_owned() } else { alternatives.join(" | ") }
+    }
+}
+
+/// Fails if any of these attempts is not as it should be: what was wanted of each, what it was told, and how often
+/// which kind was told what.
+#[track_caller]
+fn all_are(said: &str, attempts: impl Iterator<Item = &'static Attempt>, holds: impl Fn(&Attempt) -> bool) {
+    let attempts: Vec<&Attempt> = attempts.collect();
+    assert!(!attempts.is_empty(), "there is nothing to look at");
+    let mut report = String::new();
+    let mut confusion: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for attempt in &attempts {
+        let Attempt { id, problem, about, wanted, told, .. } = attempt;
+        if !holds(attempt) {
+            *confusion.entry((wanted.kind(), told.kind())).or_default() += 1;
+            writeln!(report, "{id} {problem} {about}\n    wanted {wanted}\n    told   {told}").unwrap();
+        }
+    }
+    for ((wanted, told), count) in &confusion {
+        writeln!(report, "{count} × {wanted} → {told}").unwrap();
+    }
+    assert!(report.is_empty(), "not true of all {} attempts: {said}\n{report}", attempts.len());
+}
+
+fn wrong_ones() -> impl Iterator<Item = &'static Attempt> {
+    ATTEMPTS.iter().filter(|attempt| attempt.wanted.first_wrong.is_some())
 }
 
 #[test]
-fn every_labelled_attempt_is_told_rightly() {
-    let folder = problems::folder();
-    let cases = case::read_json(&folder.join("cases.json"));
-    let labels = case::read_json(&folder.join("labels.json"));
-    let mut failures = Vec::new();
-    for case in cases.as_array().unwrap() {
-        let id = case["id"].as_str().unwrap();
-        let files: Vec<PathBuf> = case["files"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|file| folder.join("cases").join(file.as_str().unwrap()))
-            .collect();
-        let label = labels.as_array().unwrap().iter().find(|label| label["id"] == id).unwrap();
-        let told = checked(case["problem"].as_str().unwrap(), &files);
-        let verdict = if told.first_wrong.is_none() { "correct" } else { "wrong" };
-        let first = told.first_wrong.map(|at| told.steps[at].name.to_string());
-        let mut names: Vec<Vec<&str>> = told.explanations.iter().map(|e| e.names()).collect();
-        for names in &mut names {
-            names.sort_unstable();
-        }
-        let sorted = |value: &Value| -> Vec<String> {
-            let mut all: Vec<String> = match value {
-                Value::Array(all) => all.iter().map(|v| v.as_str().unwrap().to_owned()).collect(),
-                other => vec![other.as_str().unwrap().to_owned()],
-            };
-            all.sort();
-            all
-        };
-        let mut rights: Vec<Vec<String>> = vec![sorted(&label["kinds"])];
-        rights.extend(label["also"].as_array().unwrap().iter().map(sorted));
-        let named = label["nameable"] == true && verdict == "wrong";
-        let ok_names = if named {
-            names.iter().any(|n| rights.iter().any(|r| r == n)) && names.len() <= rights.len()
-        } else {
-            names.is_empty()
-        };
-        if verdict != label["verdict"]
-            || (verdict == "wrong" && first.as_deref() != label["first_wrong_given"].as_str())
-            || !ok_names
-        {
-            failures.push(format!("{id} {} {} {} given {} nameable {}: want {} {} {:?}; got {verdict} {first:?} {names:?} partly {:?} worst {:?}\n   {:?}", case["problem"], label["precision"], label["variant"], label["given"], label["nameable"], label["verdict"], label["first_wrong_given"], rights,
-              told.partly.as_ref().map(|p| p.explanations.iter().map(|e| e.names()).collect::<Vec<_>>()),
-              told.explanations.iter().map(|e| e.worst).collect::<Vec<_>>(), told.steps.iter().map(|s| format!("{} {:?} {:?} {:?}", s.name, s.status, s.grain, s.measured.map(|m| m.largest / s.tolerance))).collect::<Vec<_>>()));
-        }
+fn no_right_attempt_is_accused() {
+    let right_ones = ATTEMPTS.iter().filter(|attempt| attempt.wanted.first_wrong.is_none());
+    all_are("right is called right, and nothing is named", right_ones, |attempt| {
+        attempt.told.first_wrong.is_none() && attempt.told.names.is_empty()
+    });
+}
+
+#[test]
+fn no_wrong_attempt_is_passed() {
+    all_are("wrong is called wrong", wrong_ones(), |attempt| attempt.told.first_wrong.is_some());
+}
+
+#[test]
+fn the_first_wrong_step_is_found() {
+    all_are("the first wrong step is the labelled one", wrong_ones(), |attempt| {
+        attempt.told.first_wrong == attempt.wanted.first_wrong
+    });
+}
+
+/// The label, or others that are labelled to give the same tensors; nothing else beside them.
+#[test]
+fn mistakes_are_called_by_their_names() {
+    let nameable = wrong_ones().filter(|attempt| attempt.nameable);
+    all_are("only what is labelled is named", nameable, |attempt| {
+        let told = &attempt.told.names;
+        !told.is_empty() && told.iter().all(|names| attempt.wanted.names.contains(names))
+    });
+}
+
+#[test]
+fn what_has_no_name_is_given_none() {
+    let nameless = wrong_ones().filter(|attempt| !attempt.nameable);
+    all_are("no name is made up", nameless, |attempt| attempt.told.names.is_empty());
+}
+
+/// One attempt of each format, right and wrong ones, as a person hands them over.
+const BY_HAND: [(&str, &str); 7] = [
+    ("c001.npz", "causal-peeks-one"),
+    ("c003.safetensors", "merge-no-transpose"),
+    ("c006.json", "causal-strict"),
+    ("c007.npy", "masked-row-nan"),
+    ("c029.output.csv", "mask-inverted"),
+    ("c134.json", ""),
+    ("c154.npy", ""),
+];
+
+/// Runs `mha check LESSON FILE`, with the attempt's problem as a lesson file beside its tensors.
+fn check(file: &str, format: &str) -> (&'static Attempt, run::Run) {
+    let attempt = ATTEMPTS.iter().find(|attempt| file.starts_with(&attempt.id)).unwrap();
+    let problem = problems::folder().join("problems").join(&attempt.problem);
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("lesson.yaml"), problems::lesson(&problem)).unwrap();
+    fs::copy(problem.join("tensors.npz"), folder.path().join("tensors.npz")).unwrap();
+    fs::copy(problems::folder().join("cases").join(file), folder.path().join(file)).unwrap();
+    (attempt, run::run(folder.path(), &["check", "lesson.yaml", file, "--format", format]))
+}
+
+#[test]
+fn the_exit_status_and_the_json_say_what_was_found() {
+    for (file, mistake) in BY_HAND {
+        let (attempt, run) = check(file, "json");
+        assert_eq!(run.status, Some(if mistake.is_empty() { 0 } else { 1 }), "{file}: {}", run.err);
+        let report: Value = serde_json::from_str(&run.out).unwrap();
+        assert_eq!(report["verdict"], if mistake.is_empty() { "right" } else { "wrong" }, "{file}");
+        let explanations = report["explanations"].as_array().unwrap();
+        assert!(
+            mistake.is_empty() || explanations.contains(&vec![mistake].into()),
+            "{file}: {explanations:?}"
+        );
+        assert_eq!(report["first_wrong"]["step"].as_str(), attempt.wanted.first_wrong.as_deref(), "{file}");
     }
-    assert!(failures.is_empty(), "{} of 169:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn the_report_names_the_step_and_the_mistake() {
+    for (file, mistake) in BY_HAND {
+        let (attempt, run) = check(file, "table");
+        assert_eq!(run.status, Some(if mistake.is_empty() { 0 } else { 1 }), "{file}: {}", run.err);
+        let said = match &attempt.wanted.first_wrong {
+            None => "Right: ".to_owned(),
+            Some(step) => format!("First wrong step: {step}"),
+        };
+        assert!(run.out.contains(&said), "{file} does not say {said}:\n{}", run.out);
+        assert!(run.out.contains(mistake), "{file} does not say {mistake}:\n{}", run.out);
+    }
 }
