@@ -1,6 +1,7 @@
 //! What was found out about a person's tensors, as a report.
 
 use super::grid::Side;
+use super::mistakes::mend;
 use super::part::{Part, Table};
 use crate::answers::{Answers, Layout};
 use crate::fault::visible;
@@ -247,24 +248,15 @@ fn yours(diagnosis: &Diagnosis) -> String {
 
 fn explained(report: &Report<'_>, explanation: &Explanation, parts: &mut Vec<Part>) {
     for (mistake, form) in &explanation.mistakes {
-        let name = match explanation.mistakes.len() {
-            1 => String::new(),
-            _ => format!("{}: ", mistake.name),
-        };
         let form_said = if form.name.is_empty() { String::new() } else { format!(" ({})", form.name) };
-        let mut said = vec![
-            format!("{name}{}{form_said}.", mistake.summary),
-            format!("Right: {}. Yours: {}.", mistake.right, mistake.wrong),
-            format!("Mend it: {} In code: {}", mistake.fix, mistake.code),
-        ];
-        said[0] = capital(&said[0]);
-        parts.extend(said.into_iter().map(Part::Say));
+        let mut table = Table::new(mistake.name, &[(&format!("{}{form_said}", mistake.summary), Side::Left)]);
+        table.line("right", &[mistake.right]);
+        table.line("yours", &[mistake.wrong]);
+        mend(mistake, &mut table);
         let chosen = if mistake.forms.len() > 1 { form.name } else { "" };
-        parts.push(Part::Say(format!(
-            "Right and wrong side by side: mha trace {} --mistake {}",
-            report.lesson,
-            named(mistake.name, chosen)
-        )));
+        let command = format!("mha trace {} --mistake {}", report.lesson, named(mistake.name, chosen));
+        table.row("side by side", vec![command]);
+        parts.push(Part::Table(table));
     }
 }
 

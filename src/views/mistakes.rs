@@ -38,6 +38,14 @@ pub fn list<'a>(mistakes: impl IntoIterator<Item = &'a Mistake>) -> Vec<Part> {
     parts
 }
 
+/// How a mistake is mended, in words and in code.
+pub(super) fn mend(mistake: &Mistake, table: &mut Table) {
+    table.line("fix", &[mistake.fix]);
+    for (place, line) in mistake.code.split(OR).enumerate() {
+        table.line(if place == 0 { "code" } else { "or" }, &[line]);
+    }
+}
+
 /// Everything about one mistake; `lesson` is a built-in one that shows it.
 pub fn one(mistake: &Mistake, lesson: Option<&str>) -> Vec<Part> {
     let name = mistake.name;
@@ -47,10 +55,7 @@ pub fn one(mistake: &Mistake, lesson: Option<&str>) -> Vec<Part> {
     table.line("cause", &[mistake.cause]);
     table.line("symptom", &[mistake.symptom]);
     table.line("shows", &[mistake.visible]);
-    table.line("fix", &[mistake.fix]);
-    for (place, line) in mistake.code.split(OR).enumerate() {
-        table.line(if place == 0 { "code" } else { "or" }, &[line]);
-    }
+    mend(mistake, &mut table);
     if let [_, _, ..] = mistake.forms {
         let forms: Vec<&str> = mistake.forms.iter().map(|form| form.name).collect();
         table.row("forms", vec![forms.join("; ")]);
