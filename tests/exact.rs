@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mha::exact::Exact;
-use mha::ops::Arithmetic;
-use mha::plan::{Attention, Call, Head, HeadStep, Inputs, Name, Projection, StepId, attention};
+use mha::ops::{Arithmetic, Given, Scale, ScoresInHalf};
+use mha::plan::{Attention, Call, Head, HeadStep, Inputs, Name, Plan, Projection, StepId, attention};
 use mha::trace::{Keep, Trace, run_plan};
 use nalgebra::DMatrix;
 
@@ -170,6 +170,24 @@ fn json_has_exact_forms_beside_the_numbers_or_the_reason() {
     );
     let plain = run::run(Path::new("."), &["trace", "--format", "json"]);
     assert!(!plain.out.contains("exact"), "only where it was asked for");
+}
+
+#[test]
+fn rounding_to_half_precision_has_no_exact_form() {
+    let (q, k) = (Head(0).step(HeadStep::Q), Head(0).step(HeadStep::K));
+    let scores = Head(0).step(HeadStep::Scores);
+    let mut plan = Plan::default();
+    let mut inputs = Inputs::new();
+    for (id, number) in [(q, 1.0), (k, 3.0)] {
+        inputs.insert(id, Arc::new(DMatrix::from_element(1, 1, number)));
+        plan.add(id, Given { shape: (1, 1) }, &[]).unwrap();
+    }
+    plan.add(scores, ScoresInHalf { scale: Scale::RootOfDk, d_k: 4 }, &[q, k]).unwrap();
+    let trace = run_plan(Arc::new(plan), &inputs, &Keep::All, Arithmetic::Ordered).unwrap();
+    let exact = Exact::of(&trace);
+    assert_eq!(written(&exact, q, 1, 1), [["1"]]);
+    let why = exact.why_not(scores).unwrap().to_string();
+    assert!(why.ends_with("rounds to half precision, which has no exact form"), "{why}");
 }
 
 #[test]

@@ -17,12 +17,13 @@ use std::sync::Arc;
 
 use drawn::{Drawn, drawn};
 use evaluator::{Names, value};
-use mha::ops::Arithmetic;
-use mha::plan::StepId;
+use mha::ops::{Arithmetic, Given, Scale, ScoresInHalf};
 use mha::plan::rewrites::Variant;
 use mha::plan::spec::FullyMaskedRows;
+use mha::plan::{Head, HeadStep, Inputs, Plan, StepId};
 use mha::trace::{Cell, Keep, Trace, run_plan};
 use mha::views::derivation::Derivation;
+use nalgebra::DMatrix;
 use proptest::prelude::*;
 use serde_json::Value;
 use wrong::wrong;
@@ -35,10 +36,14 @@ fn meant(trace: &Trace<f64>, name: &str, scope: StepId) -> StepId {
     inside.filter(is_an_input).unwrap_or_else(|| name.parse().unwrap())
 }
 
+/// Of what holds no names.
+const NOTHING: Names<'static> =
+    Names { cell: &|_, _, _| f64::NAN, row: &|_, _| Vec::new(), m: None, rests: &[] };
+
 /// What the braces of a line hold: `{12 terms: 0.5}`.
 fn rests(line: &str) -> Vec<f64> {
     let after = line.split(" terms: ").skip(1);
-    after.map(|text| text.split('}').next().unwrap().parse().unwrap()).collect()
+    after.map(|text| value(text.split('}').next().unwrap(), &NOTHING)).collect()
 }
 
 /// Every line of a derivation, computed: names give the cell to the last bits, numbers what is printed, as rounded.
@@ -72,8 +77,7 @@ fn check(trace: &Trace<f64>, cell: Cell, derivation: &Derivation, digits: usize)
 /// Whether a number rounds to the printed one: half a unit of its last digit (of the page's, where it is written in
 /// full), and a last bit of room.
 fn near(number: f64, printed: &str, digits: usize) -> bool {
-    let nothing = Names { cell: &|_, _, _| f64::NAN, row: &|_, _| Vec::new(), m: None, rests: &[] };
-    let is = value(printed, &nothing);
+    let is = value(printed, &NOTHING);
     if !number.is_finite() || !is.is_finite() {
         return number == is || (number.is_nan() && is.is_nan());
     }
@@ -195,6 +199,35 @@ fn what_is_not_a_number_is_explained_and_comes_to_an_end() {
     let run = run::run(folder.path(), &["trace", "blind.yaml", "--explain", "head.1.output[1,1]"]);
     assert_eq!(run.status, Some(0), "{}", run.err);
     assert!(run.out.contains("= NaN·1 + NaN·3\n    = NaN + NaN\n    = NaN\n"), "{}", run.out);
+}
+
+/// By hand: 256 · 512 = 131072, and half precision ends at 65504.
+#[test]
+fn a_product_that_passes_half_precision_is_told_with_what_it_was() {
+    let (q, k) = (Head(0).step(HeadStep::Q), Head(0).step(HeadStep::K));
+    let scores = Head(0).step(HeadStep::Scores);
+    let mut plan = Plan::default();
+    let mut inputs = Inputs::new();
+    for (id, number) in [(q, 256.0), (k, 512.0)] {
+        inputs.insert(id, Arc::new(DMatrix::from_element(1, 1, number)));
+        plan.add(id, Given { shape: (1, 1) }, &[]).unwrap();
+    }
+    plan.add(scores, ScoresInHalf { scale: Scale::RootOfDk, d_k: 4 }, &[q, k]).unwrap();
+    let trace = run_plan(Arc::new(plan), &inputs, &Keep::All, Arithmetic::Ordered).unwrap();
+    let cell = Cell { step: scores, row: 0, column: 0 };
+    let told = Derivation::of(&trace, cell, 4).unwrap();
+    assert_eq!(
+        told.lines,
+        [
+            "float16(q[1,1]·k[1,1]) · 1/√4",
+            "float16(256·512) · 1/√4",
+            "float16(131072) · 1/√4",
+            "∞ · 1/√4",
+            "∞"
+        ]
+    );
+    let reason = "q · k = 131072 is beyond 65504, the largest half-precision number";
+    assert_eq!(trace.reason(cell).as_deref(), Some(reason));
 }
 
 #[test]

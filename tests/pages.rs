@@ -51,11 +51,18 @@ const PAGES: &[(&str, &[&str])] = &[
     ("params@gemma-3-1b-narrow", &["params", "gemma-3-1b", "--width", "60", "--ascii", "--attention-only"]),
     ("params@deepseek-v3-explained", &["params", "deepseek-v3", "--explain", "all"]),
     ("params@t5-small-markdown", &["params", "t5-small", "--format", "markdown"]),
+    ("mistakes@list", &["mistakes"]),
+    ("mistakes@scale-missing", &["mistakes", "scale-missing"]),
+    (
+        "mistakes@rope-one-side-only-narrow-ascii",
+        &["mistakes", "rope-one-side-only", "--width", "40", "--ascii"],
+    ),
     ("lessons@list", &["lessons"]),
     ("help", &["--help"]),
     ("help@trace", &["trace", "--help"]),
     ("help@compare", &["compare", "--help"]),
     ("help@params", &["params", "--help"]),
+    ("help@mistakes", &["mistakes", "--help"]),
     ("help@lessons", &["lessons", "--help"]),
 ];
 
@@ -105,6 +112,9 @@ fn no_line_is_wider_than_the_page() {
             vec!["trace", "telltale", "--width", &wide, "--explain", "output[2]"],
             vec!["compare", "--width", &wide, "--variants", "single-head,multi-head,fused,flash,averaged"],
             vec!["lessons", "--width", &wide],
+            vec!["mistakes", "--width", &wide],
+            vec!["mistakes", "mask-inverted", "--width", &wide],
+            vec!["mistakes", "fp16-overflow", "--width", &wide, "--ascii"],
         ] {
             let text = page(&arguments);
             let widest =

@@ -21,11 +21,14 @@ pub(super) struct Held {
     pub(super) text: bool,
 }
 
-/// Reads all arrays of a file; its ending tells the format.
+/// Reads all arrays of a file; its ending tells the format. `-` is standard input: JSON or YAML.
 ///
 /// # Errors
 /// Where the ending is unknown, the file is missing, damaged or too large, or holds something else than numbers.
 pub(super) fn held(path: &Path) -> Outcome<Held> {
+    if path.as_os_str() == "-" {
+        return from_stdin();
+    }
     let file = path.display().to_string();
     if path.is_dir() {
         let fault = Fault::new(
@@ -43,6 +46,17 @@ pub(super) fn held(path: &Path) -> Outcome<Held> {
     }
     let format = Format::of(path).map_err(with_yaml)?;
     Ok(named(file, arrays::read_all(path)?, &stem, matches!(format, Format::Csv | Format::Json)))
+}
+
+/// What standard input holds: JSON where it starts like it, else YAML.
+fn from_stdin() -> Outcome<Held> {
+    const SOURCE: &str = "standard input";
+    let text = arrays::text_of_stdin(arrays::limits::TEXT_BYTES)?;
+    let arrays = match text.trim_start().starts_with(['{', '[']) {
+        true => arrays::json::parse(&text, "", &Place { source: SOURCE.to_owned(), ..Place::default() })?,
+        false => yaml(&text, "", SOURCE)?,
+    };
+    Ok(named(SOURCE.to_owned(), arrays, "", true))
 }
 
 /// Formats without names give their one array the file's stem.

@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn rounding_goes_to_the_nearest_neighbour() {
-        assert_eq!(Grain::Decimals(2).round(0.707_106), 0.71);
+        assert_eq!(Grain::Decimals(2).round(0.617_106), 0.62);
         assert_eq!(Grain::Significant(3).round(0.001_234_5), 0.001_23);
         assert_eq!(Grain::Brain.round(1.0 + 2_f64.powi(-8)), 1.0, "halfway: to even");
         assert_eq!(Grain::Half.round(70_000.0), f64::INFINITY);

@@ -17,7 +17,7 @@ const MOST_DIGITS: u8 = 7;
 const ENOUGH_TENTHS: usize = 8;
 
 /// So many numbers at least before half precision is taken for the coarser bfloat16.
-const ENOUGH_BRAINS: usize = 8;
+const ENOUGH_BRAINS: usize = 4;
 
 /// So many numbers that no short binary fraction is, before one tensor of a file is taken for decimals by itself.
 const ENOUGH_ALONE: usize = 4;
@@ -143,10 +143,11 @@ fn is_single(number: f64) -> bool {
     f64::from(number as f32) == number
 }
 
+/// Whether a number has few digits, on a grid that is coarser than doubles are there anyway.
 fn is_short(number: f64) -> bool {
     [Grain::Decimals(SHORT_DIGITS), Grain::Significant(SHORT_DIGITS)]
         .into_iter()
-        .any(|grain| grain.round(number) == number)
+        .any(|grain| grain.unit(number) > Grain::Double.unit(number) && grain.round(number) == number)
 }
 
 /// Binary digits that a number needs: 1 for a power of two, 2 for 0.75; 53 for most doubles.
@@ -186,7 +187,7 @@ mod tests {
     fn decimals_are_the_most_that_any_tensor_of_the_file_needs() {
         let (two, four) = ([0.25, -1.75], [0.1234, 12.5, -0.0021]);
         case(&[array(Kind::F64, &two), array(Kind::F64, &four)], true, &[Grain::Decimals(4); 2]);
-        case(&[array(Kind::F64, &[0.125, 3.14])], true, &[Grain::Decimals(3)]);
+        case(&[array(Kind::F64, &[0.125, 3.24])], true, &[Grain::Decimals(3)]);
         // 0.1234 is no float32: stored as one it is 0.12340000271797180
         case(&[array(Kind::F32, &single(&four))], false, &[Grain::Decimals(4)]);
         case(&[array(Kind::F64, &single(&four))], true, &[Grain::Decimals(4)]);

@@ -14,9 +14,12 @@ mod gather;
 mod grain;
 mod grid;
 mod layout;
+#[cfg(test)]
+mod layout_tests;
 mod names;
 #[cfg(test)]
 mod tests;
+mod told;
 
 use std::path::PathBuf;
 

@@ -5,7 +5,7 @@
 //! by the place that stands in front.
 
 use super::ORDER;
-use crate::plan::{HeadStep, Name, Stack};
+use crate::plan::{HeadStep, Name, Stack, StepId};
 
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,21 +199,28 @@ pub(super) fn whole(name: Name) -> Option<Name> {
     }
 }
 
-/// The last part of a file's stem that means something: `output` of `c029.output`, `weights` of `my_weights`.
+/// What the name of a file says of the one tensor in it: `c029.output` and `weights` as they stand, `my_weights` by how
+/// it ends. That a file has to do with attention (`self_attention`) says nothing of the step.
 pub(super) fn in_a_stem(stem: &str) -> Meaning {
-    let whole = meaning(stem);
-    if whole != Meaning::Unknown {
-        return whole;
+    let last = stem.rsplit('.').next().unwrap_or_default();
+    if let Some(found) = [stem, last].map(meaning).into_iter().find(|found| *found != Meaning::Unknown) {
+        return found;
     }
     let folded = folded(stem);
-    // only what is left after a mark: `layout` does not end with the alias `out`
+    // only what is left after a mark (`layout` ends with no `out`), and no single letter (`part_k`)
     let ends = folded.match_indices('_').map(|(at, _)| &folded[at + 1..]);
-    // one letter after a mark is as often a number of the person's own (`run_a`, `part_k`)
-    let mut ends = ends.filter(|end| end.len() > 1 || stem.rsplit('.').next() == Some(end));
-    ends.find_map(|end| {
-        Some(meaning(end)).filter(|meaning| matches!(meaning, Meaning::Step(..) | Meaning::Context))
+    let mut ends = ends.filter(|end| end.len() > 1 && !["attention", "attn"].contains(end));
+    ends.find_map(|end| match meaning(end) {
+        Meaning::Step(part, _) => Some(Meaning::Step(part, Claim::Alias)),
+        Meaning::Context => Some(Meaning::Context),
+        Meaning::Input | Meaning::Unknown => None,
     })
     .unwrap_or(Meaning::Unknown)
+}
+
+/// Whether it names a step that has no place among the answers: `average`, `sink_weight`, `head.1.tile.2.scores`.
+pub(super) fn is_another_step(called: &str) -> bool {
+    [called.to_owned(), format!("head.1.{called}")].iter().any(|id| id.parse::<StepId>().is_ok())
 }
 
 /// Small letters, and `_` for every `-`, blank and `.`.
@@ -301,6 +308,14 @@ mod tests {
     }
 
     #[test]
+    fn steps_that_are_not_compared_are_known() {
+        for step in ["sink_weight", "average", "qkv", "head.1.tile.2.scores", "batch.1.head.3.sink_weight"] {
+            assert!(is_another_step(step), "{step}");
+        }
+        assert!(!is_another_step("wieghts"));
+    }
+
+    #[test]
     fn no_name_means_two_things() {
         let mut words: Vec<&str> = ALIASES.iter().flat_map(|(_, aliases)| aliases.iter().copied()).collect();
         words.extend(INPUTS);
@@ -322,6 +337,9 @@ mod tests {
         assert_eq!(named("run.masked_scores"), "masked_scores");
         assert_eq!(named("run.1.q"), "q");
         assert_eq!(named("q"), "q");
+        assert_eq!(named("run.Attn-Weights"), "weights");
+        assert_eq!(named("problem.mask"), "Input");
+        assert_eq!(named("multi_head_attention"), "Unknown");
         assert_eq!(named("part_k"), "Unknown");
         assert_eq!(named("layout"), "Unknown");
         assert_eq!(named("c007"), "Unknown");

@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::fault::{Fault, Outcome, Place, nearest, reason};
+use crate::fault::{Fault, Faults, Outcome, Place, nearest, reason};
 
 /// A regular file and its length in bytes.
 pub(crate) struct Opened {
@@ -37,6 +37,25 @@ pub(crate) fn text(path: &Path, limit: u64) -> Outcome<String> {
         .into());
     }
     let text = String::from_utf8(read).map_err(|error| not_text(path, error.utf8_error().valid_up_to()))?;
+    Ok(text.strip_prefix('\u{feff}').map(ToOwned::to_owned).unwrap_or(text))
+}
+
+/// The whole text of standard input, of at most `limit` bytes.
+pub(crate) fn text_of_stdin(limit: u64) -> Outcome<String> {
+    let refused = |what: String, why: &str, remedy: &str| {
+        Faults::from(Fault::new(what, why, remedy).in_source("standard input"))
+    };
+    let mut read = Vec::new();
+    let failed = |error| Faults::from(failed_read(&error).in_source("standard input"));
+    io::stdin().lock().take(limit + 1).read_to_end(&mut read).map_err(failed)?;
+    if read.len() as u64 > limit {
+        let what = format!("standard input is longer than {} MiB", limit >> 20);
+        return Err(refused(what, "so much text is not read at once", "save large arrays as .npy or .safetensors"));
+    }
+    let text = String::from_utf8(read).map_err(|_| {
+        let why = "what is piped in is read as JSON or YAML";
+        refused("standard input is no text".to_owned(), why, "name the file instead, with its ending")
+    })?;
     Ok(text.strip_prefix('\u{feff}').map(ToOwned::to_owned).unwrap_or(text))
 }
 

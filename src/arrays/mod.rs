@@ -24,7 +24,7 @@ mod witnesses;
 
 pub use array::{Array, Kind};
 pub use document::Document;
-pub(crate) use file::{AGAIN, Opened, did_you_mean, failed_read, open, place, text};
+pub(crate) use file::{AGAIN, Opened, did_you_mean, failed_read, open, place, text, text_of_stdin};
 pub(crate) use nest::nested;
 
 use crate::fault::{Fault, Outcome, Place, nearest};

@@ -1,5 +1,6 @@
 //! What was typed. Each verb has its own short file; nothing here computes.
 
+mod check;
 mod common;
 mod compare;
 mod explain;
@@ -7,6 +8,7 @@ mod interactive;
 mod lesson;
 mod lessons;
 mod mistake;
+mod mistakes;
 mod output;
 mod params;
 mod params_model;
@@ -30,7 +32,9 @@ use crate::fault::Outcome;
 Start here:
   mha trace             the classic 3×4 example with two heads, number by number
   mha compare           one head against two, on the same matrices
+  mha check two-heads mine.npz   your own tensors: the first wrong step, and why
   mha params bert-base  what it costs in parameters, work and memory
+  mha mistakes          what people get wrong, and how to mend it
   mha lessons           worked examples that come with mha
 
 Every command has examples of its own: mha trace --help"
@@ -44,7 +48,9 @@ pub struct Cli {
 enum Verb {
     Trace(trace::TraceArgs),
     Compare(compare::CompareArgs),
+    Check(check::CheckArgs),
     Params(Box<params::ParamsArgs>),
+    Mistakes(mistakes::MistakesArgs),
     Lessons(lessons::LessonsArgs),
 }
 
@@ -63,7 +69,9 @@ impl Cli {
         match &self.verb {
             Verb::Trace(args) => &args.common,
             Verb::Compare(args) => &args.common,
+            Verb::Check(args) => &args.common,
             Verb::Params(args) => &args.common,
+            Verb::Mistakes(args) => &args.common,
             Verb::Lessons(args) => args.common(),
         }
     }
@@ -76,7 +84,9 @@ impl Cli {
         match &self.verb {
             Verb::Trace(args) => trace::run(args),
             Verb::Compare(args) => compare::run(args),
+            Verb::Check(args) => check::run(args),
             Verb::Params(args) => params::run(args),
+            Verb::Mistakes(args) => mistakes::run(args),
             Verb::Lessons(args) => lessons::run(args),
         }
     }

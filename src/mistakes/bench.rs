@@ -74,7 +74,8 @@ impl<'a> Bench<'a> {
         ids.iter().map(|id| self.value(plan, own, plan.place(*id)?, &mut known)).collect()
     }
 
-    fn value(
+    /// The value of the step at a place; `known` are those of the plan that are known.
+    pub(super) fn value(
         &mut self,
         plan: &Plan,
         own: &Own,
@@ -110,7 +111,8 @@ impl<'a> Bench<'a> {
         Some(value)
     }
 
-    fn make(&mut self, op: &Op, inputs: Vec<Value>) -> Value {
+    /// The value of an operation on values.
+    pub(super) fn make(&mut self, op: &Op, inputs: Vec<Value>) -> Value {
         let key = (discriminant(op), inputs);
         if let Some(made) = self.made.get(&key)
             && let Some((_, value)) = made.iter().find(|(known, _)| known == op)

@@ -126,6 +126,39 @@ impl<'a> Court<'a> {
         judged
     }
 
+    /// Whether a few rows of an exhibit already show that a plan does not give it.
+    pub(super) fn is_ruled_out(&mut self, exhibit: usize, wrong: &Wrong, own: &Own) -> bool {
+        self.few_rows_differ(exhibit, wrong, own).unwrap_or(false)
+    }
+
+    fn few_rows_differ(&mut self, exhibit: usize, wrong: &Wrong, own: &Own) -> Option<bool> {
+        let name = self.exhibits[exhibit].tensor.name;
+        // Scores may have been masked already, and what hides may be another number: those are looked at in full.
+        let simple =
+            matches!(name, Name::Stack(Stack::Weights | Stack::Heads) | Name::Concat | Name::Output);
+        let (expected, ids) = Self::expected(wrong, name)?;
+        if !simple || expected.rows <= FEW * 2 {
+            return None;
+        }
+        let rows: Vec<usize> = (0..FEW).map(|at| at * (expected.rows - 1) / (FEW - 1)).collect();
+        let values = self.bench.run_rows(&wrong.plan, own, &ids, &rows)?;
+        let tolerance = self.tolerance(exhibit, &values);
+        // The largest number of a few rows may be smaller than that of all: not to be strict by accident.
+        let (largest, _) = fit::extremes(values.iter().map(|value| self.bench.get(*value)));
+        let whole = self.largest_theirs(exhibit);
+        let widen = if largest > 0.0 { (whole / largest).max(1.0) } else { return None };
+        let tolerance = Tolerance { strict: tolerance.strict * widen, loose: tolerance.loose * widen };
+        let reading = self.readings(exhibit, expected).first().filter(|reading| is_plain(&reading.how))?;
+        let theirs: Vec<DMatrix<f64>> = reading.sheets.iter().map(|sheet| sheet.select_rows(&rows)).collect();
+        let ours = values.iter().map(|value| self.bench.get(*value));
+        Some(fit::fit(&theirs, ours, tolerance, |_, _, _| false).beyond)
+    }
+
+    fn largest_theirs(&self, exhibit: usize) -> f64 {
+        let numbers = self.exhibits[exhibit].tensor.array.data.iter().copied();
+        numbers.filter(|number| number.is_finite()).fold(0.0, |largest, number| number.abs().max(largest))
+    }
+
     /// The masked scores beside scores that may have been masked already.
     fn hidden(&mut self, wrong: &Wrong, own: &Own, name: Name) -> Option<Vec<Value>> {
         match name {
@@ -232,6 +265,9 @@ impl<'a> Court<'a> {
         Some((error, largest))
     }
 }
+
+/// So many rows are looked at first.
+const FEW: usize = 6;
 
 /// From so many numbers in a plan on, products are worth several threads.
 const LARGE: usize = 1 << 18;

@@ -5,7 +5,8 @@
 
 use super::bench::Own;
 use super::court::{Court, Judged, Leniency, order};
-use super::fit::Fit;
+use super::difference::{self, Difference, Pair};
+use super::fit::{self, Fit};
 use super::search::{Hypothesis, Search};
 use super::{Form, Mistake, Seen};
 use crate::answers::{Answers, Grain, Layout};
@@ -18,6 +19,8 @@ pub struct Diagnosis {
     pub steps: Vec<Checked>,
     /// The first of them that is wrong; `None` where all are right.
     pub first_wrong: Option<usize>,
+    /// What kind of difference it shows there; nothing where its shape cannot be compared.
+    pub difference: Option<Difference>,
     /// What gives exactly these tensors: each entry is one mistake or two. Several entries cannot be told apart.
     pub explanations: Vec<Explanation>,
     /// Where nothing explains all: what explains the first wrong steps.
@@ -228,6 +231,7 @@ impl Diagnosis {
         Self {
             steps,
             first_wrong: None,
+            difference: None,
             explanations: Vec::new(),
             partly: None,
             after: None,
@@ -276,7 +280,11 @@ impl Diagnosis {
                 other => other,
             };
         }
-        let telling = if found.len() > 1 { telling(court, right, seen, &found) } else { None };
+        let telling = if found.len() > 1 { telling(court, &found) } else { None };
+        let difference = first_wrong.and_then(|first| {
+            let judged = if steps[first].how == base[first].plain.how { &base[first].plain } else { &base[first].best };
+            difference(court, first, &judged.how)
+        });
         let after = match (found.is_empty(), &partly, first_wrong) {
             (true, None, Some(first)) => after(court, right, seen, first),
             _ => None,
@@ -284,6 +292,7 @@ impl Diagnosis {
         Self {
             steps,
             first_wrong,
+            difference,
             explanations: found.into_iter().map(Hypothesis::explanation).collect(),
             partly: partly.map(|(explanations, wrong_from)| Partly {
                 explanations: explanations.into_iter().map(Hypothesis::explanation).collect(),
@@ -329,10 +338,43 @@ fn checked(court: &mut Court<'_>, exhibit: usize, judged: &Judged, scaled: bool,
     }
 }
 
+/// What kind of difference a tensor shows, read in a certain way.
+fn difference(court: &mut Court<'_>, exhibit: usize, how: &[Layout]) -> Option<Difference> {
+    let right = court.right.clone();
+    let name = court.exhibits[exhibit].tensor.name;
+    let (expected, _) = Court::expected(&right, name)?;
+    let values = court.values(&right, &Own::new(), name)?;
+    let tolerance = court.tolerance(exhibit, &values).strict;
+    let readings = court.readings(exhibit, expected);
+    let mut theirs = readings.iter().find(|reading| reading.how == how).or(readings.first())?.sheets.clone();
+    let ours: Vec<_> = values.iter().map(|value| court.bench.get(*value).clone()).collect();
+    if name == Name::Stack(Stack::MaskedScores) {
+        // A large negative number hides as well as −∞: no difference.
+        let (_, least) = fit::extremes(ours.iter());
+        for (theirs, ours) in theirs.iter_mut().zip(&ours) {
+            theirs.zip_apply(ours, |theirs, ours| {
+                if ours == f64::NEG_INFINITY && fit::hides(*theirs, least) {
+                    *theirs = ours;
+                }
+            });
+        }
+    }
+    let attention = &court.call.attention;
+    Some(difference::compare(&Pair {
+        name,
+        theirs: &theirs,
+        ours: &ours,
+        tolerance: &|_| tolerance,
+        sheets: expected.sheets,
+        d_k: Some(attention.d_k),
+        d_model: Some(attention.d_model),
+        num_heads: Some(attention.num_heads),
+    }))
+}
+
 /// The first step in the order of the computation that was not given and differs between all explanations.
-fn telling(court: &mut Court<'_>, right: &Plan, seen: Option<&Seen>, found: &[Hypothesis]) -> Option<Name> {
+fn telling(court: &mut Court<'_>, found: &[Hypothesis]) -> Option<Name> {
     let given: Vec<Name> = court.exhibits.iter().map(|exhibit| exhibit.tensor.name).collect();
-    let _ = (right, seen);
     crate::answers::ORDER.iter().copied().filter(|name| !given.contains(name)).find(|name| {
         let mut sides = Vec::new();
         for hypothesis in found {

@@ -4,6 +4,8 @@
 //! (`mha trace --mistake`), and finds it in a person's tensors (`mha check`). A new mistake is a new entry in one of the
 //! files of [`catalogue`]; nothing else knows it by name.
 
+mod about;
+pub mod against;
 mod bench;
 pub mod catalogue;
 mod court;
@@ -12,6 +14,7 @@ pub mod difference;
 pub mod draft;
 mod fit;
 mod measure;
+mod rows;
 mod search;
 mod side;
 mod wrong_run;

@@ -54,6 +54,12 @@ pub(super) struct Search<'s, 'a> {
     pub(super) tried: Tried,
 }
 
+/// Hands on fits up to the first that is beyond.
+fn until_beyond(over: &mut bool, fit: Fit) -> Option<Fit> {
+    let before = std::mem::replace(over, *over || fit.beyond);
+    (!before).then_some(fit)
+}
+
 /// A fit that is this many times worse than the best one is no rival of it.
 const RIVAL: f64 = 4.0;
 /// Up to here fits are so good that none of them is better than another.
@@ -75,14 +81,22 @@ impl<'s, 'a> Search<'s, 'a> {
     pub(super) fn singles(&mut self) {
         for mistake in catalogue::all() {
             for form in mistake.forms {
-                if order(form.first) < self.from || !self.may_start_at(order(form.first), &self.base) {
+                if order(form.first) < self.from {
                     continue;
                 }
                 let Some(wrong) = self.wrong(&[form]) else { continue };
                 self.tried.forms += 1;
-                let mark = self.court.bench.mark();
-                let fits = self.fits(&wrong, order(form.first), &self.base.clone());
-                self.court.bench.release(mark);
+                let base = self.base.clone();
+                let fits = match self.may_start_at(order(form.first), &base) {
+                    true => {
+                        let mark = self.court.bench.mark();
+                        let fits = self.fits(&wrong, order(form.first), &base);
+                        self.court.bench.release(mark);
+                        fits
+                    }
+                    // Something is wrong before this could be: alone it explains nothing.
+                    false => base.into_iter().scan(false, until_beyond).collect(),
+                };
                 self.singles.push(Hypothesis { mistakes: vec![(mistake, form)], wrong, fits });
             }
         }
@@ -145,6 +159,7 @@ impl<'s, 'a> Search<'s, 'a> {
         for exhibit in 0..self.court.exhibits.len() {
             let fit = match self.court.exhibits[exhibit].order < from {
                 true => before[exhibit],
+                false if self.court.is_ruled_out(exhibit, wrong, &self.own) => Fit::NONE,
                 false => self.court.judge(exhibit, wrong, &self.own, Leniency::Plain).fit,
             };
             fits.push(fit);

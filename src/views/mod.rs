@@ -1,10 +1,13 @@
 //! A trace in, one format out. A view computes nothing about attention.
 
+pub mod against;
 pub mod beside;
 pub mod beside_json;
 mod beside_step;
 pub mod cell;
 pub mod code;
+pub mod check;
+pub mod check_json;
 pub mod compare;
 pub mod compare_json;
 pub mod csv;
@@ -21,6 +24,7 @@ pub mod markdown;
 mod markdown_text;
 mod markup;
 mod matrix;
+pub mod mistakes;
 pub mod model;
 pub mod model_csv;
 pub mod model_json;

@@ -64,6 +64,19 @@ fn lessons_steps_heads_and_sequences_that_are_not_there() {
         "LESSON",
     );
     case("no preset of that name", &["params", "lama"], "no preset is called lama", "MODEL");
+    case(
+        "no mistake of that name",
+        &["mistakes", "scale-mising"],
+        "no mistake is called scale-mising",
+        "NAME",
+    );
+    case(
+        "a mistake with an escape sequence",
+        &["mistakes", "\x1b[2J"],
+        "no mistake is called \\e[2J",
+        "NAME",
+    );
+    case("a mistake without a name", &["mistakes", ""], "the mistake's name is empty", "NAME");
 }
 
 #[test]
@@ -133,6 +146,11 @@ fn flags_that_clap_refuses_end_with_the_same_status() {
     case("an unknown verb", &["trcae"], "unrecognized subcommand 'trcae'");
     case("an unknown flag", &["trace", "--step", "q"], "unexpected argument '--step' found");
     case("two lessons", &["trace", "masks", "telltale"], "unexpected argument 'telltale' found");
+    case(
+        "two mistakes",
+        &["mistakes", "scale-missing", "wo-missing"],
+        "unexpected argument 'wo-missing' found",
+    );
     case("an unknown format", &["trace", "--format", "xml"], "invalid value 'xml' for '--format <FORMAT>'");
     case(
         "a page too narrow",

@@ -1,6 +1,7 @@
 //! The mistakes, by the step that they get wrong.
 
 mod batches;
+mod bias;
 mod groups;
 mod heads;
 mod masks;
@@ -22,6 +23,7 @@ pub fn all() -> impl Iterator<Item = &'static Mistake> {
         rope::ALL,
         groups::ALL,
         scores::ALL,
+        bias::ALL,
         masks::ALL,
         rows::ALL,
         softmax::ALL,

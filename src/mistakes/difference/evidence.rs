@@ -24,30 +24,38 @@ pub(super) fn enough(bits: f64) -> bool {
     bits >= NEEDED
 }
 
+/// More than any claim needs, with what a choice of names may take away: nothing more need be counted.
+const PLENTY: f64 = 4.0 * NEEDED;
+
 /// The bits of many cells that fall into groups, each fitted with a number of its own: every group gives up its
 /// best cell.
 pub(super) struct Fitted {
-    sums: Vec<f64>,
     most: Vec<f64>,
+    left: f64,
 }
 
 impl Fitted {
     pub(super) fn new(groups: usize) -> Self {
-        Self { sums: vec![0.0; groups], most: vec![0.0; groups] }
+        Self { most: vec![0.0; groups], left: 0.0 }
     }
 
     pub(super) fn add(&mut self, group: usize, bits: f64) {
-        self.sums[group] += bits;
+        self.left += bits.min(self.most[group]);
         self.most[group] = self.most[group].max(bits);
+    }
+
+    /// Whether counting on could change anything.
+    pub(super) fn wants_more(&self) -> bool {
+        self.left < PLENTY
     }
 
     /// What is left when the fitted numbers are paid for.
     pub(super) fn left(&self) -> f64 {
-        self.sums.iter().zip(&self.most).map(|(sum, most)| sum - most).sum()
+        self.left
     }
 
     /// What there is where nothing was fitted.
     pub(super) fn whole(&self) -> f64 {
-        self.sums.iter().sum()
+        self.left + self.most.iter().sum::<f64>()
     }
 }

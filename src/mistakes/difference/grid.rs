@@ -62,6 +62,12 @@ impl<'a> Grid<'a> {
         self.pair.ours[sheet][(row, column)]
     }
 
+    /// A column of theirs and of ours.
+    pub(super) fn column(&self, sheet: usize, column: usize) -> (&[f64], &[f64]) {
+        let cells = column * self.rows..(column + 1) * self.rows; // matrices lie column by column
+        (&self.pair.theirs[sheet].as_slice()[cells.clone()], &self.pair.ours[sheet].as_slice()[cells])
+    }
+
     /// Both numbers of a cell.
     pub(super) fn at(&self, cell: Cell) -> (f64, f64) {
         let sheet = cell.sequence * self.heads + cell.head;
@@ -182,6 +188,11 @@ impl Observed {
             std::cmp::Ordering::Equal => self.on += 1,
             std::cmp::Ordering::Greater => self.below += 1,
         }
+    }
+
+    /// `None` where nothing was seen.
+    pub(super) fn some(self) -> Option<Self> {
+        (self.cells > 0).then_some(self)
     }
 
     /// The smallest region with a name that holds all of them.

@@ -63,7 +63,7 @@ pub(super) fn ratio(grid: &Grid<'_>, scope: &Scope) -> Option<Kind> {
     let uncertainty = (found.high - found.low) / 2.0 / middle.abs();
     let known = factor::named(grid.pair, found.low, found.high);
     let factor = known.as_ref().map_or(middle, |known| known.value);
-    let evidence = fit.evidence(&[Some(factor)]);
+    let evidence = fit.evidence(&[Some(factor)])?;
     let bits = match &known {
         Some(known) => evidence.whole() - known.choice,
         None => evidence.left(),
@@ -75,7 +75,7 @@ pub(super) fn ratio(grid: &Grid<'_>, scope: &Scope) -> Option<Kind> {
 pub(super) fn offset(grid: &Grid<'_>, scope: &Scope) -> Option<Kind> {
     let fit = Fit { grid, scope, model: Model::Offset, group: Group::All };
     let by = fit.intervals()?.first()?.middle()?;
-    enough(fit.evidence(&[Some(by)]).left()).then_some(Kind::Offset { by })
+    enough(fit.evidence(&[Some(by)])?.left()).then_some(Kind::Offset { by })
 }
 
 /// One number for each row or column.
@@ -89,7 +89,7 @@ pub(super) fn kind(grid: &Grid<'_>, scope: &Scope) -> Option<Kind> {
     many.into_iter().find_map(|(model, group)| {
         let fit = Fit { grid, scope, model, group };
         let numbers: Vec<Option<f64>> = fit.intervals()?.into_iter().map(Interval::middle).collect();
-        if !enough(fit.evidence(&numbers).left()) {
+        if !enough(fit.evidence(&numbers)?.left()) {
             return None;
         }
         let known = || numbers.iter().flatten().copied();
@@ -123,7 +123,9 @@ impl Fit<'_> {
 
     /// What the cells of each group allow; `None` where one group has cells that disagree.
     fn intervals(&self) -> Option<Vec<Interval>> {
-        let rough = self.rough();
+        // Each group's largest number of ours so far, and the factor there: good enough to know how far a cell may be
+        // off. `evidence` looks once more, with the factor that was found.
+        let mut rough = vec![(0.0, 1.0); self.groups()];
         let mut intervals = vec![Interval::ANY; self.groups()];
         for cell in self.scope.cells(self.grid) {
             let Both { theirs, ours, .. } = cell;
@@ -135,6 +137,9 @@ impl Fit<'_> {
                 return None;
             }
             let group = self.group(&cell);
+            if self.model == Model::Factor && ours.abs() > rough[group].0 {
+                rough[group] = (ours.abs(), theirs / ours);
+            }
             let limit = self.limit(rough[group].1, theirs, ours);
             let allowed = match self.model {
                 Model::Offset => intervals[group].and(theirs - ours - limit, theirs - ours + limit),
@@ -152,20 +157,6 @@ impl Fit<'_> {
         Some(intervals)
     }
 
-    /// Each group's largest number of ours, and the factor there.
-    fn rough(&self) -> Vec<(f64, f64)> {
-        let mut rough = vec![(0.0, 1.0); self.groups()];
-        if self.model == Model::Factor {
-            for cell in self.scope.cells(self.grid) {
-                let known = &mut rough[self.group(&cell)];
-                if cell.ours.is_finite() && cell.theirs.is_finite() && cell.ours.abs() > known.0 {
-                    *known = (cell.ours.abs(), cell.theirs / cell.ours);
-                }
-            }
-        }
-        rough
-    }
-
     /// How far a cell may be off. Numbers twice as large were rounded twice as coarsely, which a tolerance that was
     /// made for the right numbers does not know: with a factor above 1 it grows with the factor.
     fn limit(&self, factor: f64, theirs: f64, ours: f64) -> f64 {
@@ -173,7 +164,8 @@ impl Fit<'_> {
         tolerance.max(self.grid.limit(theirs))
     }
 
-    fn evidence(&self, numbers: &[Option<f64>]) -> Fitted {
+    /// The evidence for these numbers; `None` where one cell is not what they predict.
+    fn evidence(&self, numbers: &[Option<f64>]) -> Option<Fitted> {
         let mut evidence = Fitted::new(self.groups());
         for cell in self.scope.cells(self.grid) {
             let group = self.group(&cell);
@@ -181,12 +173,20 @@ impl Fit<'_> {
             if !cell.ours.is_finite() {
                 continue;
             }
-            let (moved, factor) = match self.model {
-                Model::Offset => (number, 1.0),
-                Model::Factor => (cell.ours * (number - 1.0), number),
+            let (predicted, factor) = match self.model {
+                Model::Offset => (cell.ours + number, 1.0),
+                Model::Factor => (cell.ours * number, number),
             };
-            evidence.add(group, bits(moved, self.limit(factor, cell.theirs, cell.ours)));
+            let limit = self.limit(factor, cell.theirs, cell.ours);
+            // The last digits of f64 may be lost on the way to the interval and back.
+            let agrees = (cell.theirs - predicted).abs() <= limit * (1.0 + 1e-9) + 1e-15 * predicted.abs();
+            if !agrees {
+                return None;
+            }
+            if evidence.wants_more() {
+                evidence.add(group, bits(predicted - cell.ours, limit));
+            }
         }
-        evidence
+        Some(evidence)
     }
 }

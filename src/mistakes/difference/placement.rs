@@ -2,12 +2,12 @@
 
 use super::Kind;
 use super::evidence::{bits, enough};
-use super::grid::Grid;
+use super::grid::{Both, Grid};
 use super::region::{Region, Scope};
 
 /// The right sheets, with their rows, columns or themselves in other places. Looks at whole sheets.
 pub(super) fn kind(grid: &Grid<'_>, region: &Region, scope: &Scope) -> Option<Kind> {
-    let lines = |axis| Lines { grid, sheets: &scope.sheets, axis };
+    let lines = |axis| Lines { grid, scope, axis };
     let whole = *region == Region::everything();
     let across = |axis| if whole { lines(axis).order() } else { None };
     across(Axis::Head)
@@ -21,18 +21,29 @@ pub(super) fn kind(grid: &Grid<'_>, region: &Region, scope: &Scope) -> Option<Ki
 }
 
 fn transposed(grid: &Grid<'_>, scope: &Scope) -> Option<Kind> {
-    if grid.rows != grid.columns {
-        return None;
-    }
-    let mut found = 0.0;
+    let square = grid.rows == grid.columns;
+    let turned = |cell: &Both| Some((cell.sheet, cell.column, cell.row));
+    (square && explains(grid, scope, 0.0, turned)).then_some(Kind::Transposed)
+}
+
+/// Sheet, row and column.
+type Place = (usize, usize, usize);
+
+/// Whether every cell of theirs is ours from the place that `source` names (`None`: it may hold anything), and that
+/// is no chance although it was chosen with `choice` bits. Walks through memory in its order, which rows do not.
+fn explains(grid: &Grid<'_>, scope: &Scope, choice: f64, source: impl Fn(&Both) -> Option<Place>) -> bool {
+    let mut found = -choice;
     for cell in scope.cells(grid) {
-        let predicted = grid.ours(cell.sheet, cell.column, cell.row);
+        let Some((sheet, row, column)) = source(&cell) else { continue };
+        let predicted = grid.ours(sheet, row, column);
         if !grid.near(cell.theirs, predicted) {
-            return None;
+            return false;
         }
-        found += moved(grid, predicted, cell.ours);
+        if !enough(found) {
+            found += moved(grid, predicted, cell.ours);
+        }
     }
-    enough(found).then_some(Kind::Transposed)
+    enough(found)
 }
 
 /// The bits of a cell that should hold `ours` and is said to hold `predicted`.
@@ -55,7 +66,7 @@ enum Axis {
 /// A tensor cut into lines along one axis: its rows, say, each through all sheets that are looked at.
 struct Lines<'g> {
     grid: &'g Grid<'g>,
-    sheets: &'g [usize],
+    scope: &'g Scope,
     axis: Axis,
 }
 
@@ -76,20 +87,20 @@ impl Lines<'_> {
     fn length(&self) -> usize {
         let Grid { rows, columns, heads, sequences, .. } = *self.grid;
         match self.axis {
-            Axis::Row => self.sheets.len() * columns,
-            Axis::Column => self.sheets.len() * rows,
+            Axis::Row => self.scope.sheets.len() * columns,
+            Axis::Column => self.scope.sheets.len() * rows,
             Axis::Head => sequences * rows * columns,
             Axis::Sequence => heads * rows * columns,
         }
     }
 
-    /// Sheet, row and column of a line's `k`-th cell.
-    fn place(&self, line: usize, k: usize) -> (usize, usize, usize) {
+    /// Where a line's `k`-th cell is.
+    fn place(&self, line: usize, k: usize) -> Place {
         let Grid { rows, columns, heads, .. } = *self.grid;
         let in_sheet = k % (rows * columns);
         match self.axis {
-            Axis::Row => (self.sheets[k / columns], line, k % columns),
-            Axis::Column => (self.sheets[k / rows], k % rows, line),
+            Axis::Row => (self.scope.sheets[k / columns], line, k % columns),
+            Axis::Column => (self.scope.sheets[k / rows], k % rows, line),
             Axis::Head => (k / (rows * columns) * heads + line, in_sheet % rows, in_sheet / rows),
             Axis::Sequence => (line * heads + k / (rows * columns), in_sheet % rows, in_sheet / rows),
         }
@@ -110,9 +121,17 @@ impl Lines<'_> {
         Budget(4 * self.count() * self.length() + 100_000)
     }
 
-    /// Whether their line `line` is our line `source`. `None` when the budget is used up.
+    /// Some places within a line, evenly spread: all of them in a short line.
+    fn tried(&self) -> impl Iterator<Item = usize> + Clone {
+        const TRIED: usize = 64;
+        // An odd step does not fall on the same columns in every sheet.
+        (0..self.length()).step_by((self.length() / TRIED) | 1)
+    }
+
+    /// Whether their line `line` is our line `source`, as far as was tried; [`Self::explained`] looks at all of it.
+    /// `None` when the budget is used up.
     fn holds(&self, line: usize, source: usize, budget: &mut Budget) -> Option<bool> {
-        for k in 0..self.length() {
+        for k in self.tried() {
             budget.0 = budget.0.checked_sub(1)?;
             if !self.grid.near(self.theirs(line, k), self.ours(source, k)) {
                 return Some(false);
@@ -121,17 +140,18 @@ impl Lines<'_> {
         Some(true)
     }
 
-    /// Whether lines that come from elsewhere are so many and so different from the right ones that it is no chance.
-    fn convinces(&self, sources: impl Iterator<Item = (usize, usize)>, choice: f64) -> bool {
-        let mut found = -choice;
-        for (line, source) in sources.filter(|(line, source)| line != source) {
-            // Which of the lines it is was free to choose.
-            found -= (self.count() as f64).log2();
-            found += (0..self.length())
-                .map(|k| moved(self.grid, self.ours(source, k), self.ours(line, k)))
-                .sum::<f64>();
-        }
-        enough(found)
+    /// Whether each line is the one of ours that `source` says.
+    fn explained(&self, choice: f64, source: impl Fn(usize) -> Option<usize>) -> bool {
+        let heads = self.grid.heads;
+        explains(self.grid, self.scope, choice, |cell| {
+            let Both { sheet, row, column, .. } = *cell;
+            Some(match self.axis {
+                Axis::Row => (sheet, source(row)?, column),
+                Axis::Column => (sheet, row, source(column)?),
+                Axis::Head => (sheet / heads * heads + source(sheet % heads)?, row, column),
+                Axis::Sequence => (source(sheet / heads)? * heads + sheet % heads, row, column),
+            })
+        })
     }
 
     /// The shift by which every line that has a source is it, the smallest first. At least half of the lines have one.
@@ -143,17 +163,17 @@ impl Lines<'_> {
         let mut budget = self.budget();
         for by in 1..=count / 2 {
             for down in [true, false] {
-                let pairs = (by..count).map(|line| if down { (line, line - by) } else { (line - by, line) });
+                let source = |line: usize| {
+                    if down { line.checked_sub(by) } else { Some(line + by).filter(|line| *line < count) }
+                };
                 let mut all = true;
-                for (line, source) in pairs.clone() {
+                for (line, source) in (0..count).filter_map(|line| Some((line, source(line)?))) {
                     all = self.holds(line, source, &mut budget)?;
                     if !all {
                         break;
                     }
                 }
-                // All lines were shifted by one and the same number: what `convinces` takes for each is too much,
-                // never too little.
-                if all && self.convinces(pairs, 0.0) {
+                if all && self.explained((count as f64).log2(), source) {
                     let by = i64::try_from(by).ok()?;
                     return Some(if down { by } else { -by });
                 }
@@ -187,7 +207,10 @@ impl Lines<'_> {
             used[source] = true;
             order.push(source);
         }
-        self.convinces(order.iter().copied().enumerate(), 0.0).then_some(order)
+        // Which of the lines it is was free to choose, for each that moved.
+        let moves = order.iter().enumerate().filter(|(line, source)| line != *source).count();
+        let choice = moves as f64 * (count as f64).log2();
+        self.explained(choice, |line| order.get(line).copied()).then_some(order)
     }
 
     /// Which of our lines this one is, one that is not yet taken if there is a choice.
@@ -221,8 +244,6 @@ impl Lines<'_> {
     /// The place within a line by which lines are told apart best: where our lines differ most, of some that are
     /// tried.
     fn key(&self) -> usize {
-        const TRIED: usize = 32;
-        let step = (self.length() / TRIED).max(1);
         let spread = |k: usize| {
             let numbers = (0..self.count()).map(|line| self.ours(line, k)).filter(|value| value.is_finite());
             let (low, high) = numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
@@ -230,6 +251,7 @@ impl Lines<'_> {
             });
             high - low
         };
-        (0..self.length()).step_by(step).max_by(|a, b| spread(*a).total_cmp(&spread(*b))).unwrap_or(0)
+        let tried = self.tried().map(|k| (spread(k), k));
+        tried.max_by(|a, b| a.0.total_cmp(&b.0)).map_or(0, |(_, k)| k)
     }
 }

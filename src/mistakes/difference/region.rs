@@ -68,7 +68,8 @@ pub(super) struct Scope {
     pub(super) sheets: Vec<usize>,
     rows: Vec<usize>,
     columns: Vec<usize>,
-    holds: fn(usize, usize) -> bool,
+    /// For a triangle: whether a row and column belong to it.
+    holds: Option<fn(usize, usize) -> bool>,
 }
 
 impl Scope {
@@ -80,14 +81,14 @@ impl Scope {
             .flat_map(|sequence| heads.iter().map(move |head| sequence * grid.heads + head))
             .collect();
         let (mut rows, mut columns) = ((0..grid.rows).collect(), (0..grid.columns).collect());
-        let mut holds: fn(usize, usize) -> bool = |_, _| true;
+        let mut holds: Option<fn(usize, usize) -> bool> = None;
         match &region.part {
             Part::Everywhere => {}
             Part::Rows { rows: some, .. } => rows = some.clone(),
             Part::Columns { columns: some, .. } => columns = some.clone(),
-            Part::AboveDiagonal => holds = |row, column| row < column,
-            Part::BelowDiagonal => holds = |row, column| row > column,
-            Part::Diagonal => holds = |row, column| row == column,
+            Part::AboveDiagonal => holds = Some(|row, column| row < column),
+            Part::BelowDiagonal => holds = Some(|row, column| row > column),
+            Part::Diagonal => holds = Some(|row, column| row == column),
             Part::OneCell { row, column } => (rows, columns) = (vec![*row], vec![*column]),
         }
         Self { sheets, rows, columns, holds }
@@ -95,17 +96,14 @@ impl Scope {
 
     /// The cells, sheet by sheet, column by column.
     pub(super) fn cells<'s>(&'s self, grid: &'s Grid<'_>) -> impl Iterator<Item = Both> + 's {
-        let places = self.sheets.iter().flat_map(move |sheet| {
-            self.columns
+        let columns =
+            self.sheets.iter().flat_map(|sheet| self.columns.iter().map(|column| (*sheet, *column)));
+        columns.flat_map(move |(sheet, column)| {
+            let (theirs, ours) = grid.column(sheet, column);
+            self.rows
                 .iter()
-                .flat_map(move |column| self.rows.iter().map(move |row| (*sheet, *row, *column)))
-        });
-        places.filter(|(_, row, column)| (self.holds)(*row, *column)).map(|(sheet, row, column)| Both {
-            sheet,
-            row,
-            column,
-            theirs: grid.theirs(sheet, row, column),
-            ours: grid.ours(sheet, row, column),
+                .filter(move |row| self.holds.is_none_or(|holds| holds(**row, column)))
+                .map(move |row| Both { sheet, row: *row, column, theirs: theirs[*row], ours: ours[*row] })
         })
     }
 }

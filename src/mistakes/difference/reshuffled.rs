@@ -8,6 +8,9 @@ use super::region::Scope;
 /// Sorting more cells than this would take too long.
 const LARGEST: usize = 1 << 18;
 
+/// Fewer different numbers than these are soon the same ones: think of zeros and ones.
+const VALUES: usize = 5;
+
 /// Whether both hold the same numbers, as often.
 ///
 /// Side by side in their order, every two must agree. Numbers closer together than the tolerance agree whatever was
@@ -24,11 +27,12 @@ pub(super) fn kind(grid: &Grid<'_>, scope: &Scope) -> Option<Kind> {
     if !theirs.iter().zip(&ours).all(|(theirs, ours)| grid.near(*theirs, *ours)) {
         return None;
     }
-    let apart = ours
-        .windows(2)
-        .filter(|two| two[0].is_finite() && two[1].is_finite())
-        .map(|two| bits(two[1] - two[0], 2.0 * grid.limit(two[0])))
-        .sum::<f64>();
+    let gaps = || {
+        ours.windows(2)
+            .filter(|two| two[0].is_finite() && two[1].is_finite())
+            .map(|two| bits(two[1] - two[0], 2.0 * grid.limit(two[0])))
+    };
+    let (apart, values) = (gaps().sum::<f64>(), gaps().filter(|bits| *bits > 0.0).count() + 1);
     let (far, wrong) = scope
         .cells(grid)
         .filter(|cell| cell.ours.is_finite() && grid.differ(cell.theirs, cell.ours))
@@ -36,5 +40,5 @@ pub(super) fn kind(grid: &Grid<'_>, scope: &Scope) -> Option<Kind> {
             let moved = (cell.theirs - cell.ours).abs() > 16.0 * grid.limit(cell.ours);
             (far + usize::from(moved), wrong + 1)
         });
-    (enough(apart) && 2 * far > wrong).then_some(Kind::Reshuffled)
+    (enough(apart) && values >= VALUES && 2 * far > wrong).then_some(Kind::Reshuffled)
 }

@@ -18,15 +18,15 @@ pub enum Whose<'a> {
 }
 
 impl Difference {
-    /// One sentence, without its full stop: `in head 2 only, your scores are exactly −1 times the right ones`.
+    /// One sentence, without its full stop: `only in head 2, your scores are exactly −1 times the right ones`.
     pub fn told(&self, name: Name, whose: &Whose<'_>) -> String {
         let said = self.kind.told(name, whose);
         let only = match self.kind {
             Kind::NotANumber { .. } | Kind::NumberForNaN { .. } | Kind::Infinite { .. } => "",
-            _ => " only",
+            _ => "only ",
         };
         match self.region.told() {
-            Some(place) => format!("{place}{only}, {said}"),
+            Some(place) => format!("{only}{place}, {said}"),
             None => said,
         }
     }

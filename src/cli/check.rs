@@ -1,0 +1,153 @@
+//! `mha check`: a person's tensors beside the right ones, the first wrong step, and the mistake by its name.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::lesson::{Claims, Files};
+use super::output::{self, Content};
+use super::{Common, Ending, lesson};
+use crate::answers::{self, Answers, ORDER};
+use crate::fault::{Fault, Faults, Outcome};
+use crate::mistakes::against::against;
+use crate::mistakes::diagnose::diagnose;
+use crate::plan::{Name, attention};
+use crate::views::page::{Detail, Layout};
+use crate::views::params::Words;
+use crate::views::{against as against_view, check, check_json, part};
+
+/// Find the first wrong step in your own tensors, and the mistake by its name
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Your tensors go under the names of the steps (q, k, v, q_heads, scores, weights, heads, concat, output, ...);
+names that are widespread (attn_weights, context, out) are understood, --map gives others.
+Any subset will do, in .npz, .npy, .safetensors, .json, .yaml or .csv.
+
+Exit status: 0 right, 1 wrong, 2 the request cannot be met.
+
+Examples:
+  mha check two-heads mine.npz
+  mha check masks weights.npy output.npy
+  mha check mine.yaml step.csv --map step=scores
+  mha check mine.npz --against theirs.npz       two people's tensors, no lesson")]
+pub(super) struct CheckArgs {
+    /// The lesson (a name from `mha lessons` or a file), then the files with your tensors
+    #[arg(required = true, value_name = "LESSON ANSWERS")]
+    given: Vec<String>,
+    /// Compare with this file's tensors instead of a lesson's
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
+    /// Take your array (or file) THEIRS for the step OURS; may be given several times
+    #[arg(long, value_name = "THEIRS=OURS", value_parser = pair)]
+    map: Vec<(String, String)>,
+    /// What to write
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: CheckFormat,
+    /// Let the lesson name files outside its folder
+    #[arg(long)]
+    allow_outside: bool,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// Formats of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CheckFormat {
+    /// A report to read
+    Table,
+    /// Every number in full
+    Json,
+    /// The report as Markdown
+    Markdown,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((theirs, ours)) if !theirs.is_empty() && !ours.is_empty() => {
+            Ok((theirs.to_owned(), ours.to_owned()))
+        }
+        _ => Err("your name and ours are joined by =, as in att=weights".to_owned()),
+    }
+}
+
+pub(super) fn run(args: &CheckArgs) -> Outcome<Ending> {
+    match &args.against {
+        Some(other) => beside(args, other),
+        None => with_lesson(args),
+    }
+}
+
+fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
+    let [name, files @ ..] = args.given.as_slice() else {
+        return Err(Faults::from(nothing_to_check("nothing")));
+    };
+    if files.is_empty() {
+        return Err(nothing_to_check(name).into());
+    }
+    if name == "-" && files.iter().any(|file| file == "-") {
+        let why = "standard input can be read once, as the lesson or as your tensors";
+        let fault = Fault::new("- is named twice", why, "save one of the two in a file");
+        return Err(fault.in_source("ANSWERS").into());
+    }
+    let problem =
+        lesson::load(name, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
+    let call = problem.call();
+    let plan = attention::plan(&call)?;
+    let known: Vec<Name> = ORDER
+        .iter()
+        .copied()
+        .filter(|name| crate::mistakes::Wrong::right(&call, &plan).sheets(*name).is_some())
+        .collect();
+    let files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
+    let answers = answers::read(&files, &args.map, &known)?;
+    let diagnosis = diagnose(&call, &plan, &answers);
+    match args.format {
+        CheckFormat::Json => output::write(&args.common, Content::Text, |out| {
+            check_json::write(&problem.title, &answers, &diagnosis, out)
+        })?,
+        format => {
+            let lesson = shlex::try_quote(name).map_or(name.clone(), |quoted| quoted.into_owned());
+            let report =
+                check::Report { title: &problem.title, lesson: &lesson, answers: &answers, diagnosis: &diagnosis };
+            write_parts(args, format, &check::parts(&report))?;
+        }
+    }
+    Ok(if diagnosis.first_wrong.is_none() { Ending::Done } else { Ending::AnswerIsNo })
+}
+
+fn nothing_to_check(name: &str) -> Fault {
+    let why = format!("{name} is taken as the lesson, and the files with your tensors come after it");
+    Fault::new("there are no tensors to check", why, format!("mha check {name} mine.npz")).in_source("ANSWERS")
+}
+
+/// Two people's tensors.
+fn beside(args: &CheckArgs, other: &PathBuf) -> Outcome<Ending> {
+    let files: Vec<PathBuf> = args.given.iter().map(PathBuf::from).collect();
+    let held = |files: &[PathBuf], map: &[(String, String)]| -> Outcome<Answers> { answers::read(files, map, ORDER) };
+    let (one, two) = (held(&files, &args.map)?, held(std::slice::from_ref(other), &[])?);
+    let compared = against(&one, &two);
+    if compared.steps.is_empty() {
+        let why = "steps are compared by their names, and no name is in both";
+        let remedy = "name the same step in both, or use --map";
+        return Err(Fault::new("the two have no step in common", why, remedy).in_source("--against").into());
+    }
+    let names = [args.given.join(", "), other.display().to_string()];
+    let names = [names[0].as_str(), names[1].as_str()];
+    match args.format {
+        CheckFormat::Json => output::write(&args.common, Content::Text, |out| {
+            against_view::write_json(&compared, names, out)
+        })?,
+        format => write_parts(args, format, &against_view::parts(&compared, names, [&one, &two]))?,
+    }
+    Ok(if compared.first_different.is_none() { Ending::Done } else { Ending::AnswerIsNo })
+}
+
+fn write_parts(args: &CheckArgs, format: CheckFormat, parts: &[part::Part]) -> Outcome<()> {
+    let page = args.common.page(Layout::Rows);
+    let words = if page.detail == Detail::Bare { Words::Few } else { Words::Usual };
+    let text = match format {
+        CheckFormat::Markdown => part::markdown(parts),
+        _ => part::terminal(parts, &page, words),
+    };
+    output::write(&args.common, Content::Text, |out| out.write_all(text.as_bytes()))
+}

@@ -1,0 +1,310 @@
+//! What was found out about a person's tensors, as a report.
+
+use super::grid::Side;
+use super::part::{Part, Table};
+use crate::answers::{Answers, Layout};
+use crate::fault::visible;
+use crate::mistakes::diagnose::{At, Checked, Diagnosis, Explanation, Measured, Status};
+use crate::mistakes::difference::Whose;
+use crate::ops::list;
+use crate::plan::{Head, HeadStep, Name, Stack, StepId};
+
+/// A diagnosis to be told.
+pub struct Report<'a> {
+    /// The lesson's title.
+    pub title: &'a str,
+    /// The lesson as a command names it.
+    pub lesson: &'a str,
+    /// What was handed over.
+    pub answers: &'a Answers,
+    /// What was found out.
+    pub diagnosis: &'a Diagnosis,
+}
+
+/// The report: each step, the verdict, and what explains it.
+pub fn parts(report: &Report<'_>) -> Vec<Part> {
+    let mut parts = vec![Part::Title(format!("{}: your tensors beside the right ones", report.title))];
+    parts.extend(report.answers.remarks.iter().map(|remark| Part::Say(format!("{}.", visible(remark)))));
+    parts.push(Part::Table(steps(&report.diagnosis.steps)));
+    parts.extend(report.diagnosis.steps.iter().flat_map(remarks).map(Part::Say));
+    parts.extend(left_out(&report.answers.left_out).map(Part::Say));
+    match report.diagnosis.first_wrong.and_then(|first| report.diagnosis.steps.get(first)) {
+        None => parts.extend(right(report.diagnosis)),
+        Some(first) => wrong(report, first, &mut parts),
+    }
+    parts
+}
+
+fn steps(steps: &[Checked]) -> Table {
+    let columns =
+        [("", Side::Left), ("off by at most", Side::Right), ("at", Side::Left), ("cells off", Side::Right)];
+    let mut table = Table::new("step", &columns);
+    for step in steps {
+        let mut cells = vec![status(step.status).to_owned()];
+        match (step.status, step.measured) {
+            (Status::Shape, _) | (_, None) => {
+                cells.extend([format!("is {}", sizes(&step.shape)), format!("should be {}", sizes(&step.expected))]);
+                cells.push(String::new());
+            }
+            (status, Some(measured)) => cells.extend(figures(step.name, status, &measured)),
+        }
+        table.row(step.name.to_string(), cells);
+    }
+    table
+}
+
+/// The largest difference, where it is, and how many cells differ.
+fn figures(name: Name, status: Status, measured: &Measured) -> [String; 3] {
+    let Measured { largest, at, cells, of, .. } = *measured;
+    let off = match status {
+        Status::Wrong => format!("{cells} of {of}"),
+        _ => format!("0 of {of}"),
+    };
+    let place = if largest > 0.0 { cell(name, at) } else { String::new() };
+    [distance(largest), place, off]
+}
+
+/// A difference in three digits; what no number is far from is said in words.
+pub(super) fn distance(value: f64) -> String {
+    match value {
+        0.0 => "0".to_owned(),
+        value if value.is_infinite() => "no number".to_owned(),
+        value if (0.001..1e6).contains(&value) => format!("{value:.4}"),
+        value => format!("{value:.1e}"),
+    }
+}
+
+/// A cell of a stacked step by the name that it has in a trace: `head.2.scores[1,3]`.
+pub(super) fn cell(name: Name, at: At) -> String {
+    let of_head = |step| at.head.map_or(name, |head| Name::Head(Head(head), step));
+    let name = match name {
+        Name::Stack(stack) => match stack {
+            Stack::QHeads => of_head(HeadStep::Q),
+            Stack::KHeads => of_head(HeadStep::K),
+            Stack::VHeads => of_head(HeadStep::V),
+            Stack::QNorm => of_head(HeadStep::QNorm),
+            Stack::KNorm => of_head(HeadStep::KNorm),
+            Stack::QRot => of_head(HeadStep::QRot),
+            Stack::KRot => of_head(HeadStep::KRot),
+            Stack::Scores => of_head(HeadStep::Scores),
+            Stack::CappedScores => of_head(HeadStep::CappedScores),
+            Stack::BiasedScores => of_head(HeadStep::BiasedScores),
+            Stack::MaskedScores => of_head(HeadStep::MaskedScores),
+            Stack::Weights => of_head(HeadStep::Weights),
+            Stack::Heads => of_head(HeadStep::Output),
+        },
+        other => other,
+    };
+    let id = StepId { sequence: at.sequence, name };
+    format!("{id}[{},{}]", at.row + 1, at.column + 1)
+}
+
+fn status(status: Status) -> &'static str {
+    match status {
+        Status::Right => "matches",
+        Status::Rounding => "within rounding",
+        Status::Wrong => "wrong",
+        Status::Shape => "wrong shape",
+    }
+}
+
+/// A shape as people write it.
+pub(super) fn sizes(shape: &[usize]) -> String {
+    if shape.is_empty() {
+        return "one number".to_owned();
+    }
+    shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(" × ")
+}
+
+/// What was recognised in a tensor's layout, and what it is worth.
+fn remarks(step: &Checked) -> Option<String> {
+    let mut said: Vec<String> = step.how.iter().map(|layout: &Layout| layout.told().to_owned()).collect();
+    if step.scaled {
+        said.push(
+            "it is multiplied by the scale already, which is as good as scaling the scores (once)".to_owned(),
+        );
+    }
+    (!said.is_empty() && step.status != Status::Shape)
+        .then(|| format!("Your {} was recognised in another layout: {}.", visible(&step.called), list(said.iter().map(String::as_str))))
+}
+
+pub(super) fn left_out(left_out: &[(String, String)]) -> impl Iterator<Item = String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (name, why) in left_out {
+        match reasons.iter_mut().find(|(known, _)| known == why) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((why, vec![name])),
+        }
+    }
+    let told = |(why, names): (&str, Vec<&str>)| {
+        format!("Not compared: {} ({}).", visible(&list(names.iter().copied())), visible(why))
+    };
+    reasons.into_iter().map(told).collect::<Vec<_>>().into_iter()
+}
+
+fn right(diagnosis: &Diagnosis) -> Vec<Part> {
+    let rounded = diagnosis.steps.iter().any(|step| step.status == Status::Rounding);
+    let grains = grains(diagnosis);
+    let mut said = match diagnosis.steps.len() {
+        1 => "Right: what you have is what mha computes".to_owned(),
+        steps => format!("Right: all {steps} steps are what mha computes"),
+    };
+    said.push_str(&match rounded {
+        true => format!(", but for what rounding every step to {grains} loses."),
+        false => format!(", as closely as {grains} can tell."),
+    });
+    vec![Part::Title("Verdict".to_owned()), Part::Say(said)]
+}
+
+fn grains(diagnosis: &Diagnosis) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for step in &diagnosis.steps {
+        let name = step.grain.name();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    list(names.iter().map(String::as_str))
+}
+
+fn wrong(report: &Report<'_>, first: &Checked, parts: &mut Vec<Part>) {
+    let diagnosis = report.diagnosis;
+    parts.push(Part::Title(format!("First wrong step: {}", first.name)));
+    parts.push(Part::Say(evidence(diagnosis, first)));
+    match diagnosis.explanations.as_slice() {
+        [] => unexplained(report, parts),
+        [one] => {
+            parts.push(Part::Title(headline(one)));
+            parts.push(Part::Say(format!("With {} mha computes {}.", these(one), yours(diagnosis))));
+            explained(report, one, parts);
+            parts.push(Part::Say("To confirm: mend it, compute again, and run this check again.".to_owned()));
+        }
+        several => {
+            parts.push(Part::Title(format!("{} explanations that your tensors cannot tell apart", several.len())));
+            parts.push(Part::Say(format!("With each of them mha computes {}.", yours(diagnosis))));
+            parts.push(Part::Say(match diagnosis.telling {
+                Some(name) => format!("Give {name} as well, and this check tells them apart."),
+                None => "They give the same numbers at every step of this lesson: either name is right here, and other inputs would be needed to tell them apart.".to_owned(),
+            }));
+            for explanation in several {
+                parts.push(Part::Title(headline(explanation)));
+                explained(report, explanation, parts);
+            }
+        }
+    }
+}
+
+/// What kind of difference the first wrong step shows.
+fn evidence(diagnosis: &Diagnosis, first: &Checked) -> String {
+    let before = diagnosis.first_wrong.unwrap_or(0);
+    let so_far = match before {
+        0 => String::new(),
+        1 => format!(" {} before it is right.", diagnosis.steps[0].name),
+        many => format!(" The {many} steps before it are right."),
+    };
+    let said = match (&diagnosis.difference, first.status) {
+        (Some(difference), Status::Wrong) => capital(&difference.told(first.name, &Whose::Right)),
+        _ => format!("Yours is {}, and it should be {}", sizes(&first.shape), sizes(&first.expected)),
+    };
+    format!("{said}.{so_far}")
+}
+
+/// The first letter large.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn headline(explanation: &Explanation) -> String {
+    let names = explanation.names();
+    match names.as_slice() {
+        [one] => format!("The mistake: {one}"),
+        several => format!("Two mistakes: {}", several.join(" and ")),
+    }
+}
+
+fn these(explanation: &Explanation) -> &'static str {
+    if explanation.mistakes.len() == 1 { "this mistake" } else { "these two" }
+}
+
+fn yours(diagnosis: &Diagnosis) -> String {
+    match diagnosis.steps.len() {
+        1 => format!("exactly your {}", diagnosis.steps[0].name),
+        steps => format!("exactly your {steps} tensors, right and wrong ones"),
+    }
+}
+
+fn explained(report: &Report<'_>, explanation: &Explanation, parts: &mut Vec<Part>) {
+    for (mistake, form) in &explanation.mistakes {
+        let name = match explanation.mistakes.len() {
+            1 => String::new(),
+            _ => format!("{}: ", mistake.name),
+        };
+        let form_said = if form.name.is_empty() { String::new() } else { format!(" ({})", form.name) };
+        let mut said = vec![
+            format!("{name}{}{form_said}.", mistake.summary),
+            format!("Right: {}. Yours: {}.", mistake.right, mistake.wrong),
+            format!("Mend it: {} In code: {}", mistake.fix, mistake.code),
+        ];
+        said[0] = capital(&said[0]);
+        parts.extend(said.into_iter().map(Part::Say));
+        let chosen = if mistake.forms.len() > 1 { form.name } else { "" };
+        parts.push(Part::Say(format!(
+            "Right and wrong side by side: mha trace {} --mistake {}",
+            report.lesson,
+            named(mistake.name, chosen)
+        )));
+    }
+}
+
+/// A form of a mistake as a command names it.
+fn named(mistake: &str, form: &str) -> String {
+    let named = if form.is_empty() { mistake.to_owned() } else { format!("{mistake}/{form}") };
+    shlex::try_quote(&named).map_or_else(|_| mistake.to_owned(), |quoted| quoted.into_owned())
+}
+
+fn unexplained(report: &Report<'_>, parts: &mut Vec<Part>) {
+    let diagnosis = report.diagnosis;
+    if let Some(partly) = &diagnosis.partly {
+        let names: Vec<String> = partly.explanations.iter().map(|one| one.names().join(" and ")).collect();
+        let from = diagnosis.steps.get(partly.wrong_from).map(|step| step.name.to_string()).unwrap_or_default();
+        parts.push(Part::Title("Partly explained".to_owned()));
+        parts.push(Part::Say(format!(
+            "{} accounts for what you have before {from}; from {from} on more is wrong, and nothing in the catalogue gives it.",
+            names.join(", or "),
+        )));
+        for explanation in &partly.explanations {
+            explained(report, explanation, parts);
+        }
+        return;
+    }
+    parts.push(Part::Title("No known mistake".to_owned()));
+    let tried = diagnosis.tried;
+    let mut said = format!(
+        "None of the known mistakes that this lesson can be got wrong with ({} in all their forms), nor any {} of two, gives these tensors, so none is named.",
+        tried.forms, tried.pairs
+    );
+    if tried.left_out > 0 {
+        said.push_str(&format!(" {} pairs were not tried: the problem is large.", tried.left_out));
+    }
+    parts.push(Part::Say(said));
+    match &diagnosis.after {
+        Some(after) => {
+            let next = after.next_wrong.and_then(|next| diagnosis.steps.get(next));
+            parts.push(Part::Say(match next {
+                None => "Everything after it follows from it: mend this step, and the rest is right.".to_owned(),
+                Some(step) => format!(
+                    "Even computed from your own, {} is wrong: there is a second mistake.",
+                    step.name
+                ),
+            }));
+            for explanation in &after.explanations {
+                parts.push(Part::Title(headline(explanation)));
+                explained(report, explanation, parts);
+            }
+        }
+        None => parts.push(Part::Say(
+            "Give more of the steps before it, and the first wrong one may be found further up. If another run gives other numbers, look for dropout.".to_owned(),
+        )),
+    }
+}

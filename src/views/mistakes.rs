@@ -1,0 +1,122 @@
+//! The catalogue of known mistakes as a page: all of them in short, or one with everything about it.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use super::grid::Side::Left;
+use super::part::{Part, Table};
+use crate::mistakes::Mistake;
+use crate::plan::Name;
+
+/// All mistakes in short, in a table for each step that comes out wrong first.
+pub fn list<'a>(mistakes: impl IntoIterator<Item = &'a Mistake>) -> Vec<Part> {
+    let mut tables: Vec<(Name, Table)> = Vec::new();
+    for mistake in mistakes {
+        let Some(first) = mistake.first_steps().first().copied() else { continue };
+        let place = match tables.iter().position(|(step, _)| *step == first) {
+            Some(place) => place,
+            None => {
+                tables.push((first, Table::new(&first.to_string(), &[("what is wrong", Left)])));
+                tables.len() - 1
+            }
+        };
+        tables[place].1.line(mistake.name, &[mistake.summary]);
+    }
+    let mut parts = vec![Part::Say(
+        "Mistakes that people make in attention. Each table is headed by the step that comes out wrong first.".into(),
+    )];
+    parts.extend(tables.into_iter().map(|(_, table)| Part::Table(table)));
+    parts.push(Part::Say(
+        "mha mistakes NAME tells everything about one; mha trace LESSON --mistake NAME shows it in numbers; mha check \
+         finds it in tensors of your own."
+            .into(),
+    ));
+    parts
+}
+
+/// Everything about one mistake; `lesson` is a built-in one that shows it.
+pub fn one(mistake: &Mistake, lesson: Option<&str>) -> Vec<Part> {
+    let name = mistake.name;
+    let mut table = Table::new("first wrong", &[(&steps(mistake), Left)]);
+    table.line("right", &[mistake.right]);
+    table.line("wrong", &[mistake.wrong]);
+    table.line("cause", &[mistake.cause]);
+    table.line("symptom", &[mistake.symptom]);
+    table.line("shows", &[mistake.visible]);
+    table.line("fix", &[mistake.fix]);
+    for (place, line) in mistake.code_lines().enumerate() {
+        table.line(if place == 0 { "code" } else { "or" }, &[line]);
+    }
+    if let [_, _, ..] = mistake.forms {
+        let forms: Vec<&str> = mistake.forms.iter().map(|form| form.name).collect();
+        table.row("forms", vec![forms.join("; ")]);
+    }
+    table.row("reports", vec![reports(mistake.reports)]);
+    let alike: Vec<&str> = mistake.alike().map(|other| other.name).collect();
+    if !alike.is_empty() {
+        table.row("same step", vec![alike.join(", ")]);
+    }
+    let numbers = match lesson {
+        Some(lesson) => format!("mha trace {lesson} --mistake {name}"),
+        None => format!(
+            "no built-in lesson has what it takes (see shows); with one of yours that has: mha trace LESSON --mistake {name}"
+        ),
+    };
+    table.row("in numbers", vec![numbers]);
+    vec![Part::Title(format!("{name}: {}", mistake.summary)), Part::Table(table)]
+}
+
+/// `q, v or k`: which of them depends on the form.
+fn steps(mistake: &Mistake) -> String {
+    let steps: Vec<String> = mistake.first_steps().iter().map(Name::to_string).collect();
+    match steps.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+fn reports((found, confirmed): (u16, u16)) -> String {
+    let whose = "fixed, merged or acknowledged";
+    match (found, confirmed) {
+        (0, _) => "none found in public".to_owned(),
+        (1, 0) => format!("1 found in public, not confirmed ({whose})"),
+        (1, _) => format!("1 found in public, confirmed ({whose})"),
+        (found, 0) => format!("{found} found in public, none of them confirmed ({whose})"),
+        (found, confirmed) => format!("{found} found in public, {confirmed} of them confirmed ({whose})"),
+    }
+}
+
+/// The mistakes as one object.
+///
+/// # Errors
+/// The writer fails.
+pub fn json<'a>(mistakes: impl IntoIterator<Item = &'a Mistake>, out: &mut dyn Write) -> io::Result<()> {
+    let mistakes: Vec<Value> = mistakes.into_iter().map(object).collect();
+    serde_json::to_writer_pretty(&mut *out, &json!({ "mha": 1, "mistakes": mistakes }))?;
+    writeln!(out)
+}
+
+fn object(mistake: &Mistake) -> Value {
+    let forms: Vec<Value> = mistake
+        .forms
+        .iter()
+        .map(|form| json!({ "name": form.name, "first_wrong_step": form.first.to_string() }))
+        .collect();
+    json!({
+        "name": mistake.name,
+        "summary": mistake.summary,
+        "first_wrong_step": mistake.first_steps().first().map(Name::to_string),
+        "right": mistake.right,
+        "wrong": mistake.wrong,
+        "cause": mistake.cause,
+        "symptom": mistake.symptom,
+        "shows_when": mistake.visible,
+        "fix": mistake.fix,
+        "code": mistake.code,
+        "reports": mistake.reports.0,
+        "confirmed": mistake.reports.1,
+        "forms": forms,
+    })
+}
