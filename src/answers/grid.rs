@@ -19,6 +19,12 @@ const ENOUGH_TENTHS: usize = 8;
 /// So many numbers at least before half precision is taken for the coarser bfloat16.
 const ENOUGH_BRAINS: usize = 4;
 
+/// So many numbers at least before short decimals are taken for what a program prints of a coarse binary type.
+const ENOUGH_SHORTEST: usize = 12;
+
+/// A number of half precision needs at most so many decimal digits to be told from its neighbours.
+const SHORTEST_DIGITS: u8 = 5;
+
 /// So many numbers that no short binary fraction is, before one tensor of a file is taken for decimals by itself.
 const ENOUGH_ALONE: usize = 4;
 
@@ -103,10 +109,17 @@ fn rounded<I: Iterator<Item = f64>>(numbers: impl Fn() -> I, throughout: bool) -
     });
     let significant = if throughout { digits(2, Grain::Significant) } else { None };
     let binary = |grain: Grain, used: u32| {
-        let all = numbers().all(|number| grain.round(number) == number);
+        let all = numbers().all(|number| on(grain, number));
         let using = numbers().filter(|number| binary_digits(*number) >= used).count();
         (all && 2 * using >= count).then_some(grain)
     };
+    let shortest = |grain: Grain| {
+        (throughout && count >= ENOUGH_SHORTEST && numbers().all(|number| is_shortest(number, grain)))
+            .then_some(grain)
+    };
+    if let Some(grain) = shortest(Grain::Half).or_else(|| shortest(Grain::Brain)) {
+        return Some(grain);
+    }
     let half = binary(Grain::Half, 8);
     let brain = if count < ENOUGH_BRAINS { None } else { binary(Grain::Brain, 6) };
     let evidence = |grain: Grain| -> f64 {
@@ -137,6 +150,18 @@ fn alone(array: &Array) -> Option<Grain> {
         (true, true) => Some(Grain::Single),
         (true, false) => None,
     }
+}
+
+/// Whether a number is what a program prints for a number of a coarse binary type: the shortest decimal that is nearest
+/// to this one of its numbers and to no other (NumPy prints the half 0.09997558… as 0.1).
+fn is_shortest(number: f64, grain: Grain) -> bool {
+    let held = grain.round(number);
+    let mut digits = 1..=SHORTEST_DIGITS;
+    let shortest = digits.find_map(|digits| {
+        let short = Grain::Significant(digits).round(held);
+        (grain.round(short) == held).then_some(short)
+    });
+    shortest == Some(number)
 }
 
 fn is_single(number: f64) -> bool {
@@ -228,6 +253,23 @@ mod tests {
         let brains = to(Grain::Brain, &generic(12));
         case(&[array(Kind::F32, &brains)], false, &[Grain::Brain]);
         case(&[array(Kind::Bf16, &brains[..1])], false, &[Grain::Brain]);
+    }
+
+    /// As NumPy prints float16: the halves 0.0999755859375, 0.333251953125 and 2.140625 are 0.1, 0.3333 and 2.14.
+    #[test]
+    fn the_shortest_decimals_of_halves_are_halves() {
+        assert!(is_shortest(0.1, Grain::Half));
+        assert!(is_shortest(0.3333, Grain::Half));
+        assert!(is_shortest(2.14, Grain::Half));
+        assert!(!is_shortest(0.33325, Grain::Half), "0.3333 is shorter, and the same half");
+        let typed = [
+            0.1234, 0.5678, 0.9876, 0.4321, 0.2468, 0.1357, 0.8642, 0.7531, 0.1123, 0.5813, 0.2134, 0.5589,
+            0.1447,
+        ];
+        case(&[array(Kind::F64, &typed)], true, &[Grain::Decimals(4)]);
+        let printed =
+            [0.1, 0.3333, 2.14, 0.7144, 0.01234, 1.143, 0.4287, 0.2727, 1.909, 0.0909, 0.2, 0.0769, 0.8457];
+        case(&[array(Kind::F64, &printed)], true, &[Grain::Half]);
     }
 
     #[test]

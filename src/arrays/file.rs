@@ -50,7 +50,11 @@ pub(crate) fn text_of_stdin(limit: u64) -> Outcome<String> {
     io::stdin().lock().take(limit + 1).read_to_end(&mut read).map_err(failed)?;
     if read.len() as u64 > limit {
         let what = format!("standard input is longer than {} MiB", limit >> 20);
-        return Err(refused(what, "so much text is not read at once", "save large arrays as .npy or .safetensors"));
+        return Err(refused(
+            what,
+            "so much text is not read at once",
+            "save large arrays as .npy or .safetensors",
+        ));
     }
     let text = String::from_utf8(read).map_err(|_| {
         let why = "what is piped in is read as JSON or YAML";

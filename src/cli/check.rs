@@ -14,6 +14,7 @@ use crate::mistakes::diagnose::diagnose;
 use crate::plan::{Name, attention};
 use crate::views::page::{Detail, Layout};
 use crate::views::params::Words;
+use crate::views::capture::{self, Library};
 use crate::views::{against as against_view, check, check_json, part};
 
 /// Find the first wrong step in your own tensors, and the mistake by its name
@@ -29,11 +30,15 @@ Examples:
   mha check two-heads mine.npz
   mha check masks weights.npy output.npy
   mha check mine.yaml step.csv --map step=scores
-  mha check mine.npz --against theirs.npz       two people's tensors, no lesson")]
+  mha check mine.npz --against theirs.npz       two people's tensors, no lesson
+  mha check --capture pytorch                   lines that save your own steps")]
 pub(super) struct CheckArgs {
-    /// The lesson (a name from `mha lessons` or a file), then the files with your tensors
-    #[arg(required = true, value_name = "LESSON ANSWERS")]
+    /// The lesson (a name from `mha lessons` or a file), then the files with your tensors; - is standard input
+    #[arg(required_unless_present = "capture", value_name = "LESSON ANSWERS")]
     given: Vec<String>,
+    /// Print the few lines of Python that save your own steps under the right names
+    #[arg(long, value_name = "LIBRARY", conflicts_with_all = ["against", "map"])]
+    capture: Option<Capture>,
     /// Compare with this file's tensors instead of a lesson's
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
@@ -48,6 +53,27 @@ pub(super) struct CheckArgs {
     allow_outside: bool,
     #[command(flatten)]
     pub(super) common: Common,
+}
+
+/// Libraries for which there are lines that save a person's steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Capture {
+    /// Plain NumPy code
+    Numpy,
+    /// Your own modules, `nn.MultiheadAttention`, and modules with `q_proj`, `k_proj`, `v_proj`, `o_proj`
+    Pytorch,
+    /// JAX, inside and outside `jit`
+    Jax,
+}
+
+impl From<Capture> for Library {
+    fn from(capture: Capture) -> Self {
+        match capture {
+            Capture::Numpy => Self::NumPy,
+            Capture::Pytorch => Self::PyTorch,
+            Capture::Jax => Self::Jax,
+        }
+    }
 }
 
 /// Formats of a check.
@@ -71,9 +97,10 @@ fn pair(text: &str) -> Result<(String, String), String> {
 }
 
 pub(super) fn run(args: &CheckArgs) -> Outcome<Ending> {
-    match &args.against {
-        Some(other) => beside(args, other),
-        None => with_lesson(args),
+    match (args.capture, &args.against) {
+        (Some(library), _) => captured(args, library.into()),
+        (None, Some(other)) => beside(args, other),
+        (None, None) => with_lesson(args),
     }
 }
 
@@ -89,8 +116,7 @@ fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
         let fault = Fault::new("- is named twice", why, "save one of the two in a file");
         return Err(fault.in_source("ANSWERS").into());
     }
-    let problem =
-        lesson::load(name, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
+    let problem = lesson::load(name, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
     let call = problem.call();
     let plan = attention::plan(&call)?;
     let known: Vec<Name> = ORDER
@@ -106,9 +132,13 @@ fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
             check_json::write(&problem.title, &answers, &diagnosis, out)
         })?,
         format => {
-            let lesson = shlex::try_quote(name).map_or(name.clone(), |quoted| quoted.into_owned());
-            let report =
-                check::Report { title: &problem.title, lesson: &lesson, answers: &answers, diagnosis: &diagnosis };
+            let lesson = quoted(name);
+            let report = check::Report {
+                title: &problem.title,
+                lesson: &lesson,
+                answers: &answers,
+                diagnosis: &diagnosis,
+            };
             write_parts(args, format, &check::parts(&report))?;
         }
     }
@@ -117,13 +147,36 @@ fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
 
 fn nothing_to_check(name: &str) -> Fault {
     let why = format!("{name} is taken as the lesson, and the files with your tensors come after it");
-    Fault::new("there are no tensors to check", why, format!("mha check {name} mine.npz")).in_source("ANSWERS")
+    Fault::new("there are no tensors to check", why, format!("mha check {name} mine.npz"))
+        .in_source("ANSWERS")
+}
+
+/// The lines that save a person's own steps.
+fn captured(args: &CheckArgs, library: Library) -> Outcome<Ending> {
+    let lesson = match args.given.as_slice() {
+        [] => None,
+        [lesson] => Some(quoted(lesson)),
+        [_, file, ..] => {
+            let why = "it prints lines that save tensors; there is nothing to check yet";
+            let fault = Fault::new("--capture takes at most a lesson", why, format!("leave {file} away"));
+            return Err(fault.in_source("--capture").into());
+        }
+    };
+    output::write(&args.common, Content::Text, |out| capture::write(library, lesson.as_deref(), out))?;
+    Ok(Ending::Done)
+}
+
+/// A name as a shell takes it.
+fn quoted(name: &str) -> String {
+    shlex::try_quote(name).map_or_else(|_| name.to_owned(), |quoted| quoted.into_owned())
 }
 
 /// Two people's tensors.
 fn beside(args: &CheckArgs, other: &PathBuf) -> Outcome<Ending> {
     let files: Vec<PathBuf> = args.given.iter().map(PathBuf::from).collect();
-    let held = |files: &[PathBuf], map: &[(String, String)]| -> Outcome<Answers> { answers::read(files, map, ORDER) };
+    let held = |files: &[PathBuf], map: &[(String, String)]| -> Outcome<Answers> {
+        answers::read(files, map, ORDER)
+    };
     let (one, two) = (held(&files, &args.map)?, held(std::slice::from_ref(other), &[])?);
     let compared = against(&one, &two);
     if compared.steps.is_empty() {
@@ -134,9 +187,9 @@ fn beside(args: &CheckArgs, other: &PathBuf) -> Outcome<Ending> {
     let names = [args.given.join(", "), other.display().to_string()];
     let names = [names[0].as_str(), names[1].as_str()];
     match args.format {
-        CheckFormat::Json => output::write(&args.common, Content::Text, |out| {
-            against_view::write_json(&compared, names, out)
-        })?,
+        CheckFormat::Json => {
+            output::write(&args.common, Content::Text, |out| against_view::write_json(&compared, names, out))?
+        }
         format => write_parts(args, format, &against_view::parts(&compared, names, [&one, &two]))?,
     }
     Ok(if compared.first_different.is_none() { Ending::Done } else { Ending::AnswerIsNo })

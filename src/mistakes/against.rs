@@ -40,9 +40,7 @@ pub struct Against {
 
 /// Compares the steps that both have.
 pub fn against(one: &Answers, other: &Answers) -> Against {
-    let find = |answers: &Answers, name: Name| {
-        answers.tensors.iter().position(|tensor| tensor.name == name)
-    };
+    let find = |answers: &Answers, name: Name| answers.tensors.iter().position(|tensor| tensor.name == name);
     let widths = Widths::of(&[one, other]);
     let mut steps = Vec::new();
     let mut alone = Vec::new();

@@ -73,7 +73,8 @@ impl<'a> Court<'a> {
             .map(|tensor| Exhibit { tensor, order: order(tensor.name), readings: Vec::new(), chain: None })
             .collect();
         let work: usize = right.steps().iter().map(|step| step.shape.0 * step.shape.1).sum();
-        let threads = if work > LARGE { std::thread::available_parallelism().map_or(1, usize::from) } else { 1 };
+        let threads =
+            if work > LARGE { std::thread::available_parallelism().map_or(1, usize::from) } else { 1 };
         Self {
             call,
             right: Wrong::right(call, right),
@@ -134,8 +135,7 @@ impl<'a> Court<'a> {
     fn few_rows_differ(&mut self, exhibit: usize, wrong: &Wrong, own: &Own) -> Option<bool> {
         let name = self.exhibits[exhibit].tensor.name;
         // Scores may have been masked already, and what hides may be another number: those are looked at in full.
-        let simple =
-            matches!(name, Name::Stack(Stack::Weights | Stack::Heads) | Name::Concat | Name::Output);
+        let simple = matches!(name, Name::Stack(Stack::Weights | Stack::Heads) | Name::Concat | Name::Output);
         let (expected, ids) = Self::expected(wrong, name)?;
         if !simple || expected.rows <= FEW * 2 {
             return None;
@@ -184,9 +184,8 @@ impl<'a> Court<'a> {
             return Judged::nothing();
         };
         let has_shape = readings.iter().any(|reading| is_plain(&reading.how));
-        let allowed = |reading: &&Reading| {
-            leniency == Leniency::AnyLayout || !has_shape || is_plain(&reading.how)
-        };
+        let allowed =
+            |reading: &&Reading| leniency == Leniency::AnyLayout || !has_shape || is_plain(&reading.how);
         let sheets = || values.iter().map(|value| self.bench.get(*value));
         let (_, least) = fit::extremes(sheets());
         let excused = |sheet: usize, place: usize, theirs: f64| {
@@ -195,9 +194,9 @@ impl<'a> Court<'a> {
                 None if masked => values.get(sheet),
                 None => None,
             };
-            source.is_some_and(|value| {
-                self.bench.get(*value).as_slice().get(place) == Some(&f64::NEG_INFINITY)
-            }) && fit::hides(theirs, least)
+            source
+                .is_some_and(|value| self.bench.get(*value).as_slice().get(place) == Some(&f64::NEG_INFINITY))
+                && fit::hides(theirs, least)
         };
         let mut best: Option<Judged> = None;
         for reading in readings.iter().filter(allowed) {

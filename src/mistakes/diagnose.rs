@@ -157,7 +157,8 @@ pub fn diagnose(call: &Call, right: &Plan, answers: &Answers) -> Diagnosis {
         return Diagnosis::right(&mut court, &base);
     }
     let seen = seen(&mut court);
-    let mut search = Search::new(&mut court, right, seen.as_ref(), base.iter().map(|base| base.best.fit).collect());
+    let mut search =
+        Search::new(&mut court, right, seen.as_ref(), base.iter().map(|base| base.best.fit).collect());
     search.singles();
     let strict = search.explanations(true);
     let doubtful = !all.beyond && all.worst < BEYOND_DOUBT;
@@ -224,7 +225,8 @@ impl Diagnosis {
     fn right(court: &mut Court<'_>, base: &[Base]) -> Self {
         let steps = (0..base.len())
             .map(|exhibit| {
-                let status = if base[exhibit].best.fit.is_strict() { Status::Right } else { Status::Rounding };
+                let status =
+                    if base[exhibit].best.fit.is_strict() { Status::Right } else { Status::Rounding };
                 checked(court, exhibit, &base[exhibit].best, base[exhibit].scaled, status)
             })
             .collect();
@@ -249,7 +251,8 @@ impl Diagnosis {
         partly: Option<(Vec<Hypothesis>, usize)>,
         tried: Tried,
     ) -> Self {
-        let from = found.iter().chain(partly.iter().flat_map(|(partly, _)| partly)).map(Hypothesis::first).min();
+        let from =
+            found.iter().chain(partly.iter().flat_map(|(partly, _)| partly)).map(Hypothesis::first).min();
         let mut steps: Vec<Checked> = Vec::with_capacity(base.len());
         for (exhibit, base) in base.iter().enumerate() {
             // From the mistake on tensors are taken as they stand; before it, in whatever layout is right.
@@ -282,7 +285,11 @@ impl Diagnosis {
         }
         let telling = if found.len() > 1 { telling(court, &found) } else { None };
         let difference = first_wrong.and_then(|first| {
-            let judged = if steps[first].how == base[first].plain.how { &base[first].plain } else { &base[first].best };
+            let judged = if steps[first].how == base[first].plain.how {
+                &base[first].plain
+            } else {
+                &base[first].best
+            };
             difference(court, first, &judged.how)
         });
         let after = match (found.is_empty(), &partly, first_wrong) {
@@ -323,7 +330,8 @@ fn checked(court: &mut Court<'_>, exhibit: usize, judged: &Judged, scaled: bool,
     };
     let values = court.values(&right, &Own::new(), tensor.name).unwrap_or_default();
     let tolerance = court.tolerance(exhibit, &values);
-    let measured = expected.and_then(|expected| court.measure(exhibit, expected, &values, &judged.how, scaled));
+    let measured =
+        expected.and_then(|expected| court.measure(exhibit, expected, &values, &judged.how, scaled));
     Checked {
         name: tensor.name,
         called: tensor.called.clone(),

@@ -54,7 +54,10 @@ impl Wrong {
     /// stacked over them. Nothing where the plan has no such step.
     pub fn sheets(&self, name: Name) -> Option<(Vec<StepId>, Option<usize>)> {
         let first = |name: Name| {
-            [None, Some(0)].into_iter().map(|sequence| StepId { sequence, name }).find(|id| self.plan.get(*id).is_some())
+            [None, Some(0)]
+                .into_iter()
+                .map(|sequence| StepId { sequence, name })
+                .find(|id| self.plan.get(*id).is_some())
         };
         let whole = |start: StepId| -> Vec<StepId> {
             match start.sequence {
@@ -235,8 +238,7 @@ impl<'a> Draft<'a> {
 
     /// Resolves the draft's masks for these lengths.
     fn mask_as(&mut self, n_q: usize, n_kv: usize) -> Option<()> {
-        let attention =
-            Attention { fully_masked_rows: FullyMaskedRows::Zeros, ..self.attention.clone() };
+        let attention = Attention { fully_masked_rows: FullyMaskedRows::Zeros, ..self.attention.clone() };
         let mut resolved: BTreeMap<Option<usize>, Vec<masks::ScoreChanges>> = BTreeMap::new();
         for sequence in self.sequences() {
             resolved.insert(sequence, masks::resolve(&attention, n_q, n_kv, sequence).ok()?);

@@ -47,8 +47,7 @@ impl Court<'_> {
             row,
             column,
         };
-        let mut measured =
-            Measured { largest: 0.0, at: at(0, 0, 0), first: at(0, 0, 0), cells: 0, of: 0 };
+        let mut measured = Measured { largest: 0.0, at: at(0, 0, 0), first: at(0, 0, 0), cells: 0, of: 0 };
         for (sheet, (theirs, value)) in reading.sheets.iter().zip(values).enumerate() {
             let ours = self.bench.get(*value);
             measured.of += ours.len();
@@ -83,7 +82,8 @@ impl Court<'_> {
         if one.len() != other.len() {
             return true;
         }
-        let sheets = |values: &'_ [Value]| values.iter().map(|value| self.bench.get(*value)).collect::<Vec<_>>();
+        let sheets =
+            |values: &'_ [Value]| values.iter().map(|value| self.bench.get(*value)).collect::<Vec<_>>();
         let (one, other) = (sheets(one), sheets(other));
         let (largest, _) = fit::extremes(one.iter().copied());
         one.iter().zip(&other).any(|(one, other)| {

@@ -58,10 +58,23 @@ pub struct Form {
     pub name: &'static str,
     /// The first step, under its stacked name, that comes out wrong.
     pub first: Name,
-    /// Whether it builds the plan anew, so that it has to come before other changes.
-    pub rebuilds: bool,
+    /// When it is made, where there is another mistake beside it.
+    pub turn: Turn,
+    /// Whether it is read off what the person has, and not foreseen: it fits more easily than others.
+    pub reads_off: bool,
     /// The change; `None` where the problem has nothing to get wrong in this way.
     pub change: fn(&mut Draft<'_>) -> Option<()>,
+}
+
+/// When a change of a plan is made, where there are two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Turn {
+    /// Before others: it builds the plan anew.
+    First,
+    /// In the order of the catalogue.
+    Usual,
+    /// After others: it takes the heads' steps as they are, and feeds them something else.
+    Last,
 }
 
 impl Mistake {
@@ -77,14 +90,19 @@ impl Mistake {
 }
 
 impl Form {
-    /// A form of a mistake with several.
+    /// A form that changes single steps.
     const fn new(name: &'static str, first: Name, change: fn(&mut Draft<'_>) -> Option<()>) -> Self {
-        Self { name, first, rebuilds: false, change }
+        Self { name, first, turn: Turn::Usual, reads_off: false, change }
     }
 
-    /// A form that builds the plan anew.
-    const fn rebuild(name: &'static str, first: Name, change: fn(&mut Draft<'_>) -> Option<()>) -> Self {
-        Self { name, first, rebuilds: true, change }
+    /// The same form, made at another time.
+    const fn at(self, turn: Turn) -> Self {
+        Self { turn, ..self }
+    }
+
+    /// The same form, read off what the person has.
+    const fn read_off(self) -> Self {
+        Self { reads_off: true, ..self }
     }
 
     /// Whether the tensor of this stacked name is right although the mistake is made: it stands before the first wrong

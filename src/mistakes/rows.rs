@@ -15,10 +15,9 @@ use crate::plan::{HeadStep, Name, Plan, Stack, StepId};
 /// Whether the rows of a step are queries, and belong to the part that is computed for a few of them only.
 fn is_restricted(name: Name) -> bool {
     match name {
-        Name::Head(_, step) => !matches!(
-            step,
-            HeadStep::K | HeadStep::V | HeadStep::KNorm | HeadStep::KRot | HeadStep::VRot
-        ),
+        Name::Head(_, step) => {
+            !matches!(step, HeadStep::K | HeadStep::V | HeadStep::KNorm | HeadStep::KRot | HeadStep::VRot)
+        }
         Name::Concat | Name::Average | Name::Output | Name::Stack(Stack::Weights) => true,
         _ => false,
     }
@@ -48,7 +47,8 @@ fn restricted(op: &Op, rows: &[usize]) -> Option<Op> {
             Bias { alibi: None, add: add.as_ref().map(|add| Arc::new(pick(add, rows))) }.into()
         }
         Op::Rope(rope) => {
-            let positions = rows.iter().map(|row| rope.positions.get(*row).copied()).collect::<Option<_>>()?;
+            let positions =
+                rows.iter().map(|row| rope.positions.get(*row).copied()).collect::<Option<_>>()?;
             Rope { positions, ..rope.clone() }.into()
         }
         Op::Columns(_)
@@ -113,7 +113,8 @@ impl Few<'_> {
             bench.make(&few.into(), vec![whole])
         } else {
             let op = restricted(&step.op, self.rows)?;
-            let inputs = step.inputs.iter().map(|input| self.value(bench, *input)).collect::<Option<Vec<_>>>()?;
+            let inputs =
+                step.inputs.iter().map(|input| self.value(bench, *input)).collect::<Option<Vec<_>>>()?;
             bench.make(&op, inputs)
         };
         self.known.insert(id, value);

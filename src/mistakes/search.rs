@@ -5,7 +5,7 @@ use super::court::{Court, Leniency, order};
 use super::diagnose::{Explanation, Tried};
 use super::draft::{Draft, Seen, Wrong};
 use super::fit::Fit;
-use super::{Form, Mistake, catalogue};
+use super::{Form, Mistake, Turn, catalogue};
 use crate::plan::Plan;
 
 /// A wrong plan that may be what a person computed.
@@ -30,6 +30,10 @@ impl Hypothesis {
     pub(super) fn explanation(self) -> Explanation {
         let worst = self.fit().worst;
         Explanation { mistakes: self.mistakes, worst }
+    }
+
+    fn is_read_off(&self) -> bool {
+        self.mistakes.iter().any(|(_, form)| form.reads_off)
     }
 
     fn names(&self) -> Vec<&'static str> {
@@ -66,9 +70,24 @@ const RIVAL: f64 = 4.0;
 const AS_GOOD: f64 = 0.02;
 
 impl<'s, 'a> Search<'s, 'a> {
-    pub(super) fn new(court: &'s mut Court<'a>, right: &'s Plan, seen: Option<&'s Seen>, base: Vec<Fit>) -> Self {
+    pub(super) fn new(
+        court: &'s mut Court<'a>,
+        right: &'s Plan,
+        seen: Option<&'s Seen>,
+        base: Vec<Fit>,
+    ) -> Self {
         let tried = Tried::default();
-        Self { court, right, seen, base, own: Own::new(), from: 0, singles: Vec::new(), pairs: Vec::new(), tried }
+        Self {
+            court,
+            right,
+            seen,
+            base,
+            own: Own::new(),
+            from: 0,
+            singles: Vec::new(),
+            pairs: Vec::new(),
+            tried,
+        }
     }
 
     /// The same, with some steps given, and mistakes only after a place in the order of the computation.
@@ -115,7 +134,7 @@ impl<'s, 'a> Search<'s, 'a> {
 
     fn pair(&mut self, one: &Hypothesis, other: &Hypothesis) {
         let (a, b) = (one.mistakes[0], other.mistakes[0]);
-        if a.0.name == b.0.name || (a.1.rebuilds && b.1.rebuilds) {
+        if a.0.name == b.0.name || (a.1.turn == b.1.turn && a.1.turn != Turn::Usual) {
             return;
         }
         // Up to where the later one sets in, the earlier one has to give the tensors alone.
@@ -124,7 +143,7 @@ impl<'s, 'a> Search<'s, 'a> {
         if !self.may_start_at(from, &earlier.fits) {
             return;
         }
-        let forms = if b.1.rebuilds { [b.1, a.1] } else { [a.1, b.1] };
+        let forms = if b.1.turn < a.1.turn { [b.1, a.1] } else { [a.1, b.1] };
         let Some(wrong) = self.wrong(&forms) else { return };
         if wrong.plan == one.wrong.plan || wrong.plan == other.wrong.plan {
             return;
@@ -186,6 +205,10 @@ impl<'s, 'a> Search<'s, 'a> {
             if rival && kept.iter().all(|kept| kept.names() != hypothesis.names()) {
                 kept.push(hypothesis.clone());
             }
+        }
+        // What is read off the person's own weights fits too easily to stand beside what is not.
+        if kept.iter().any(|kept| !kept.is_read_off()) {
+            kept.retain(|kept| !kept.is_read_off());
         }
         kept
     }

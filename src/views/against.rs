@@ -47,7 +47,12 @@ pub fn parts(against: &Against, files: [&str; 2], answers: [&Answers; 2]) -> Vec
     }
     for step in against.steps.iter().filter(|step| !step.how.is_empty()) {
         let how: Vec<&str> = step.how.iter().map(|layout| layout.told()).collect();
-        parts.push(Part::Say(format!("{} of {} was read in another layout: {}.", step.name, visible(files[0]), list(how))));
+        parts.push(Part::Say(format!(
+            "{} of {} was read in another layout: {}.",
+            step.name,
+            visible(files[0]),
+            list(how)
+        )));
     }
     match against.first_different.and_then(|first| against.steps.get(first)) {
         None => {
@@ -86,7 +91,12 @@ fn told(step: &Compared, files: [&str; 2]) -> String {
 fn row(step: &Compared) -> Vec<String> {
     let Some(measured) = step.measured else {
         let [one, other] = &step.shapes;
-        return vec!["other shape".to_owned(), format!("is {}", sizes(one)), format!("beside {}", sizes(other)), String::new()];
+        return vec![
+            "other shape".to_owned(),
+            format!("is {}", sizes(one)),
+            format!("beside {}", sizes(other)),
+            String::new(),
+        ];
     };
     let place = if measured.largest > 0.0 { cell(step.name, measured.at) } else { String::new() };
     vec![

@@ -43,7 +43,10 @@ fn steps(steps: &[Checked]) -> Table {
         let mut cells = vec![status(step.status).to_owned()];
         match (step.status, step.measured) {
             (Status::Shape, _) | (_, None) => {
-                cells.extend([format!("is {}", sizes(&step.shape)), format!("should be {}", sizes(&step.expected))]);
+                cells.extend([
+                    format!("is {}", sizes(&step.shape)),
+                    format!("should be {}", sizes(&step.expected)),
+                ]);
                 cells.push(String::new());
             }
             (status, Some(measured)) => cells.extend(figures(step.name, status, &measured)),
@@ -124,8 +127,13 @@ fn remarks(step: &Checked) -> Option<String> {
             "it is multiplied by the scale already, which is as good as scaling the scores (once)".to_owned(),
         );
     }
-    (!said.is_empty() && step.status != Status::Shape)
-        .then(|| format!("Your {} was recognised in another layout: {}.", visible(&step.called), list(said.iter().map(String::as_str))))
+    (!said.is_empty() && step.status != Status::Shape).then(|| {
+        format!(
+            "Your {} was recognised in another layout: {}.",
+            visible(&step.called),
+            list(said.iter().map(String::as_str))
+        )
+    })
 }
 
 pub(super) fn left_out(left_out: &[(String, String)]) -> impl Iterator<Item = String> {
@@ -180,7 +188,10 @@ fn wrong(report: &Report<'_>, first: &Checked, parts: &mut Vec<Part>) {
             parts.push(Part::Say("To confirm: mend it, compute again, and run this check again.".to_owned()));
         }
         several => {
-            parts.push(Part::Title(format!("{} explanations that your tensors cannot tell apart", several.len())));
+            parts.push(Part::Title(format!(
+                "{} explanations that your tensors cannot tell apart",
+                several.len()
+            )));
             parts.push(Part::Say(format!("With each of them mha computes {}.", yours(diagnosis))));
             parts.push(Part::Say(match diagnosis.telling {
                 Some(name) => format!("Give {name} as well, and this check tells them apart."),
@@ -267,7 +278,8 @@ fn unexplained(report: &Report<'_>, parts: &mut Vec<Part>) {
     let diagnosis = report.diagnosis;
     if let Some(partly) = &diagnosis.partly {
         let names: Vec<String> = partly.explanations.iter().map(|one| one.names().join(" and ")).collect();
-        let from = diagnosis.steps.get(partly.wrong_from).map(|step| step.name.to_string()).unwrap_or_default();
+        let from =
+            diagnosis.steps.get(partly.wrong_from).map(|step| step.name.to_string()).unwrap_or_default();
         parts.push(Part::Title("Partly explained".to_owned()));
         parts.push(Part::Say(format!(
             "{} accounts for what you have before {from}; from {from} on more is wrong, and nothing in the catalogue gives it.",

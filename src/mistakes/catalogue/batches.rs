@@ -1,9 +1,9 @@
 //! Sequences of a batch mixed up.
 
-use super::super::{Draft, Form, Mistake};
-use super::heads::is_plain;
-use crate::ops::{Mix, Place, Rearrange, Scores, Softmax};
-use crate::plan::{Attention, Axis, Head, HeadStep, Name, Stack, StepId};
+use super::super::{Draft, Form, Mistake, Turn};
+use super::heads::{Chain, is_plain};
+use crate::ops::{Columns, Op, Place, Rearrange};
+use crate::plan::{Attention, Head, HeadStep, Name, Stack, StepId};
 
 /// See [`super`].
 pub(super) const ALL: &[Mistake] = &[Mistake {
@@ -17,7 +17,7 @@ pub(super) const ALL: &[Mistake] = &[Mistake {
     fix: "Say that the batch comes first when the layer is built, or exchange the axes before and after the call.",
     code: "mha = nn.MultiheadAttention(d_model, h, batch_first=True)",
     reports: (9, 5),
-    forms: &[Form::rebuild("", Name::Stack(Stack::QHeads), across_the_batch)],
+    forms: &[Form::new("", Name::Stack(Stack::QHeads), across_the_batch).at(Turn::Last)],
 }];
 
 fn across_the_batch(draft: &mut Draft<'_>) -> Option<()> {
@@ -26,37 +26,36 @@ fn across_the_batch(draft: &mut Draft<'_>) -> Option<()> {
     if n != n_kv || !is_plain(draft) {
         return None;
     }
-    let Attention { num_heads: h, d_k, d_v, scale, .. } = draft.attention;
-    let kv_heads: Vec<usize> = (0..h).map(|head| draft.attention.kv_head(head)).collect();
+    let Attention { num_heads: h, d_v, .. } = draft.attention;
+    let chain = Chain::of(draft)?;
+    // Which columns each head reads, as the draft has them now.
+    let block = |head: usize, step: HeadStep| match &draft.get(Head(head).step(step).in_sequence(Some(0)))?.op
+    {
+        Op::Columns(columns) => Some(columns.clone()),
+        _ => None,
+    };
+    let blocks = (0..h)
+        .map(|head| Some([block(head, HeadStep::Q)?, block(head, HeadStep::K)?, block(head, HeadStep::V)?]))
+        .collect::<Option<Vec<[Columns; 3]>>>()?;
     draft.retain(|step| step.id.head().is_none());
     let of_all = |name: Name| -> Vec<StepId> {
         (0..batch).map(|sequence| StepId { sequence: Some(sequence), name }).collect()
     };
     for token in 0..n {
-        for (head, kv_head) in kv_heads.iter().copied().enumerate() {
-            let step = |step| Head(head).step(step).in_sequence(Some(token));
-            for (part, from, block, width) in [
-                (HeadStep::Q, Name::Q, head, d_k),
-                (HeadStep::K, Name::K, kv_head, d_k),
-                (HeadStep::V, Name::V, kv_head, d_v),
-            ] {
-                let rows = Rearrange::new(batch, width, "one token's rows of [{*}]", |r, c| {
-                    Place::of(r, token, block * width + c)
+        for (head, [q, k, v]) in blocks.iter().enumerate() {
+            let rows = |block: &Columns, name: Name| {
+                let from = block.from;
+                let rows = Rearrange::new(batch, block.width, "one token's rows of [{*}]", |r, c| {
+                    Place::of(r, token, from + c)
                 });
-                draft.put_in(step(part), rows, &of_all(from), (Axis::Features, Axis::Features));
-            }
-            let axes = (Axis::Features, Axis::Features);
-            let scores = Scores { scale, d_k };
-            draft.put_in(step(HeadStep::Scores), scores, &[step(HeadStep::Q), step(HeadStep::K)], axes);
-            let softmax = Softmax { empty_rows: draft.attention.fully_masked_rows, sink: None };
-            draft.put_in(step(HeadStep::Weights), softmax, &[step(HeadStep::Scores)], axes);
-            draft.put_in(step(HeadStep::Output), Mix, &[step(HeadStep::Weights), step(HeadStep::V)], axes);
+                (rows, of_all(name))
+            };
+            let parts = [rows(q, Name::Q), rows(k, Name::K), rows(v, Name::V)];
+            chain.put(draft, |step| Head(head).step(step).in_sequence(Some(token)), parts);
         }
     }
     let outputs: Vec<StepId> = (0..n)
-        .flat_map(|token| {
-            (0..h).map(move |head| Head(head).step(HeadStep::Output).in_sequence(Some(token)))
-        })
+        .flat_map(|token| (0..h).map(move |head| Head(head).step(HeadStep::Output).in_sequence(Some(token))))
         .collect();
     for sequence in 0..batch {
         let merged = Rearrange::new(n, h * d_v, "this sequence's rows of [{*}]", |r, c| {

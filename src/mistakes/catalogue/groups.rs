@@ -17,7 +17,9 @@ pub(super) const ALL: &[Mistake] = &[
         fix: "Repeat each key/value head h/g times before the next one begins.",
         code: "k = k.repeat_interleave(h // g, dim=0)  or  k = np.repeat(k, h // g, axis=0)",
         reports: (7, 3),
-        forms: &[Form::new("", Name::Stack(Stack::Scores), |draft| read(draft, |head, groups| head % groups))],
+        forms: &[Form::new("", Name::Stack(Stack::Scores), |draft| {
+            read(draft, |head, groups| head % groups)
+        })],
     },
     Mistake {
         name: "gqa-first-kv-head",

@@ -1,7 +1,7 @@
 //! The cut into heads made wrongly.
 
-use super::super::{Draft, Form, Mistake};
-use crate::ops::{Columns, Mix, Op, Place, Rearrange, Scale, Scores, Softmax};
+use super::super::{Draft, Form, Mistake, Turn};
+use crate::ops::{Columns, Op, Place, Rearrange, Scale};
 use crate::plan::spec::{Positions, RopeSpec};
 use crate::plan::{Attention, Axis, Call, Head, HeadStep, Name, Stack, StepId, attention};
 
@@ -35,7 +35,7 @@ pub(super) const ALL: &[Mistake] = &[
         symptom: "q is right, and every head holds some columns of each right head.",
         visible: "Where there are two heads or more and d_k is 2 or more.",
         fix: "The head is the slower of the two axes: (n, h, d_k).",
-        code: "q_heads = q.reshape(n, h, d_k).swapaxes(0, 1)  or  q_heads = rearrange(q, 'n (h d) -> h n d', h=h)",
+        code: "q_heads = q.reshape(n, h, d_k).swapaxes(0, 1)",
         reports: (0, 0),
         forms: &[Form::new("", Q_HEADS, |draft| {
             split(draft, "columns i, i + h, … of {0}", |row, column, sheet, (_, sheets, _)| {
@@ -55,17 +55,19 @@ pub(super) const ALL: &[Mistake] = &[
         code: "q, k, v = (t.reshape(n, h, d_k).swapaxes(0, 1) for t in (q, k, v))",
         reports: (3, 1),
         forms: &[
-            Form::rebuild("scaled by √(h·d_k)", Q_HEADS, |draft| {
+            Form::new("scaled by √(h·d_k)", Q_HEADS, |draft| {
                 let scale = draft.attention.scale;
                 one_wide_head(draft, scale)
-            }),
-            Form::rebuild("scaled by √d_k", Q_HEADS, |draft| match draft.attention.scale {
+            })
+            .at(Turn::First),
+            Form::new("scaled by √d_k", Q_HEADS, |draft| match draft.attention.scale {
                 Scale::RootOfDk => {
                     let scale = Scale::Given(draft.attention.scale_value());
                     one_wide_head(draft, scale)
                 }
                 Scale::Given(_) => None,
-            }),
+            })
+            .at(Turn::First),
         ],
     },
     Mistake {
@@ -80,13 +82,15 @@ pub(super) const ALL: &[Mistake] = &[
         code: "q, k, v = (t.swapaxes(-3, -2) for t in (q, k, v))",
         reports: (6, 2),
         forms: &[
-            Form::rebuild("merged in place", Q_HEADS, |draft| across(draft, |flat, (_, h, d)| {
-                (flat / (h * d), flat / d % h, flat % d)
-            })),
+            Form::new("merged in place", Q_HEADS, |draft| {
+                across(draft, |flat, (_, h, d)| (flat / (h * d), flat / d % h, flat % d))
+            })
+            .at(Turn::Last),
             // (n, h, d) with its first two axes exchanged is (h, n, d), then read as rows of h·d numbers.
-            Form::rebuild("merged after a transpose", Q_HEADS, |draft| across(draft, |flat, (n, _, d)| {
-                (flat / d % n, flat / (n * d), flat % d)
-            })),
+            Form::new("merged after a transpose", Q_HEADS, |draft| {
+                across(draft, |flat, (n, _, d)| (flat / d % n, flat / (n * d), flat % d))
+            })
+            .at(Turn::Last),
         ],
     },
     Mistake {
@@ -201,31 +205,25 @@ fn across(
     draft: &mut Draft<'_>,
     merge: fn(usize, (usize, usize, usize)) -> (usize, usize, usize),
 ) -> Option<()> {
-    let Attention { num_heads: h, num_kv_heads, d_k, d_v, scale, .. } = draft.attention;
+    let Attention { num_heads: h, num_kv_heads, d_k, d_v, .. } = draft.attention;
     let (n, n_kv) = draft.lengths()?;
     if h < 2 || num_kv_heads != h || n != n_kv || !is_plain(draft) {
         return None;
     }
+    let chain = Chain::of(draft)?;
     draft.retain(|step| step.id.head().is_none());
     draft.set_heads(n);
     for sequence in draft.sequences() {
         let own = |name: Name| StepId { sequence, name };
         for token in 0..n {
-            let step = |step| Head(token).step(step).in_sequence(sequence);
-            for (part, from, width) in
-                [(HeadStep::Q, Name::Q, d_k), (HeadStep::K, Name::K, d_k), (HeadStep::V, Name::V, d_v)]
-            {
-                let heads = Rearrange::new(h, width, "a token's row of {0} as (h, d)", |r, c| {
+            let heads = |width: usize| {
+                Rearrange::new(h, width, "a token's row of {0} as (h, d)", |r, c| {
                     Place::of(0, token, r * width + c)
-                });
-                draft.put_in(step(part), heads, &[own(from)], (Axis::Features, Axis::Features));
-            }
-            let axes = (Axis::Features, Axis::Features);
-            let scores = Scores { scale, d_k };
-            draft.put_in(step(HeadStep::Scores), scores, &[step(HeadStep::Q), step(HeadStep::K)], axes);
-            let softmax = Softmax { empty_rows: draft.attention.fully_masked_rows, sink: None };
-            draft.put_in(step(HeadStep::Weights), softmax, &[step(HeadStep::Scores)], axes);
-            draft.put_in(step(HeadStep::Output), Mix, &[step(HeadStep::Weights), step(HeadStep::V)], axes);
+                })
+            };
+            let parts = [(Name::Q, d_k), (Name::K, d_k), (Name::V, d_v)];
+            let parts = parts.map(|(name, width)| (heads(width), vec![own(name)]));
+            chain.put(draft, |step| Head(token).step(step).in_sequence(sequence), parts);
         }
         let tokens: Vec<StepId> =
             (0..n).map(|token| Head(token).step(HeadStep::Output).in_sequence(sequence)).collect();
@@ -236,6 +234,48 @@ fn across(
         draft.set(own(Name::Concat), merged, &tokens)?;
     }
     Some(())
+}
+
+/// What a head does between its queries, keys and values and its output: scores, weights, and the weighted sum, right or
+/// wrong.
+pub(super) struct Chain {
+    scores: Op,
+    weights: Op,
+    output: Op,
+}
+
+impl Chain {
+    /// That of the draft's heads; `None` where one head looks at another.
+    pub(super) fn of(draft: &Draft<'_>) -> Option<Self> {
+        let sequence = *draft.sequences().first()?;
+        let op = |step, inputs: usize| {
+            let step = draft.get(Head(0).step(step).in_sequence(sequence))?;
+            (step.inputs.len() == inputs).then(|| step.op.clone())
+        };
+        Some(Self {
+            scores: op(HeadStep::Scores, 2)?,
+            weights: op(HeadStep::Weights, 1)?,
+            output: op(HeadStep::Output, 2)?,
+        })
+    }
+
+    /// The same for other queries, keys and values.
+    pub(super) fn put(
+        &self,
+        draft: &mut Draft<'_>,
+        id: impl Fn(HeadStep) -> StepId,
+        parts: [(Rearrange, Vec<StepId>); 3],
+    ) {
+        let axes = (Axis::Features, Axis::Features);
+        for (step, (op, inputs)) in [HeadStep::Q, HeadStep::K, HeadStep::V].into_iter().zip(parts) {
+            draft.put_in(id(step), op, &inputs, axes);
+        }
+        let (q, k, v) = (id(HeadStep::Q), id(HeadStep::K), id(HeadStep::V));
+        let (scores, weights) = (id(HeadStep::Scores), id(HeadStep::Weights));
+        draft.put_in(scores, self.scores.clone(), &[q, k], axes);
+        draft.put_in(weights, self.weights.clone(), &[scores], axes);
+        draft.put_in(id(HeadStep::Output), self.output.clone(), &[weights, v], axes);
+    }
 }
 
 /// Whether nothing but scores and a softmax stands between the heads and their outputs.
@@ -254,11 +294,9 @@ fn reused(draft: &mut Draft<'_>, head: usize) -> Option<()> {
     }
     let Attention { d_k, d_v, .. } = draft.attention;
     let kv_head = draft.attention.kv_head(head);
-    for (step, from, width) in [
-        (HeadStep::Q, head * d_k, d_k),
-        (HeadStep::K, kv_head * d_k, d_k),
-        (HeadStep::V, kv_head * d_v, d_v),
-    ] {
+    for (step, from, width) in
+        [(HeadStep::Q, head * d_k, d_k), (HeadStep::K, kv_head * d_k, d_k), (HeadStep::V, kv_head * d_v, d_v)]
+    {
         draft.each_head(step, |_, op, inputs| {
             matches!(op, Op::Columns(_)).then(|| (Columns { from, width }.into(), inputs.to_vec()))
         })?;

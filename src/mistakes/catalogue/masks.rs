@@ -9,7 +9,7 @@ use crate::ops::{self, Bias, FullyMaskedRows, MaskTimes, Op, Reweighed, Softmax}
 use crate::plan::spec::{Alignment, Mask};
 use crate::plan::{Head, HeadStep, Name, Stack};
 
-/// See [`super`].
+/// See [`super`]. Two of them together are applied in this order: first which keys are hidden, then how.
 pub(super) const ALL: &[Mistake] = &[
     Mistake {
         name: "causal-mask-missing",
@@ -42,89 +42,6 @@ pub(super) const ALL: &[Mistake] = &[
                 (masks.len() < before).then_some(())
             })
         })],
-    },
-    Mistake {
-        name: "mask-inverted",
-        summary: "seen and hidden exchanged",
-        right: "hidden where the mask is false",
-        wrong: "hidden where the mask is true",
-        cause: "True means hidden in `nn.MultiheadAttention` and `nn.Transformer`, and kept in `F.scaled_dot_product_attention` and in Hugging Face's `attention_mask`. A mask made for one is handed to the other.",
-        symptom: "Weights are 0 exactly where they should not be. A row that saw everything is left with nothing: zeros, NaN or even weights, depending on the library.",
-        visible: "Where the lesson has a mask.",
-        fix: "Call the mask after what True means (`keep`, `hide`), and turn it round at the border between two conventions.",
-        code: "out = F.scaled_dot_product_attention(q, k, v, attn_mask=~hide)  or  out, _ = mha(x, x, x, attn_mask=~keep)",
-        reports: (16, 7),
-        forms: &[
-            Form::new("empty rows 0", MASKED, |draft| inverted(draft, None, FullyMaskedRows::Zeros)),
-            Form::new("empty rows NaN", MASKED, |draft| inverted(draft, None, FullyMaskedRows::Nan)),
-            Form::new("empty rows even", MASKED, |draft| inverted(draft, None, FullyMaskedRows::Uniform)),
-            Form::new("the padding, empty rows 0", MASKED, |draft| {
-                inverted(draft, Some(Part::Padding), FullyMaskedRows::Zeros)
-            }),
-            Form::new("the padding, empty rows NaN", MASKED, |draft| {
-                inverted(draft, Some(Part::Padding), FullyMaskedRows::Nan)
-            }),
-            Form::new("the padding, empty rows even", MASKED, |draft| {
-                inverted(draft, Some(Part::Padding), FullyMaskedRows::Uniform)
-            }),
-            Form::new("the triangle, empty rows 0", MASKED, |draft| {
-                inverted(draft, Some(Part::Causal), FullyMaskedRows::Zeros)
-            }),
-            Form::new("the triangle, empty rows NaN", MASKED, |draft| {
-                inverted(draft, Some(Part::Causal), FullyMaskedRows::Nan)
-            }),
-            Form::new("the triangle, empty rows even", MASKED, |draft| {
-                inverted(draft, Some(Part::Causal), FullyMaskedRows::Uniform)
-            }),
-        ],
-    },
-    Mistake {
-        name: "mask-after-softmax",
-        summary: "weights zeroed after the softmax",
-        right: "A = softmax(Sᵐ)",
-        wrong: "A = softmax(S) ⊙ keep",
-        cause: "The mask is multiplied into the weights, where hiding looks simplest. By then the hidden scores have taken their share of the sum.",
-        symptom: "Rows sum to less than 1. The weights that are kept are too small, all by the same factor within a row.",
-        visible: "Where some key is hidden from a query that sees another.",
-        fix: "Put −∞ into the scores, before the softmax. (Dividing each row by its sum again afterwards would come to the same.)",
-        code: "weights = scores.masked_fill(~keep, -torch.inf).softmax(dim=-1)",
-        reports: (8, 3),
-        forms: &[Form::new("", MASKED, after_softmax)],
-    },
-    Mistake {
-        name: "mask-multiplied-scores",
-        summary: "scores multiplied by 0 and 1",
-        right: "Sᵐ = S, and −∞ where hidden",
-        wrong: "Sᵐ = S ⊙ keep: 0 where hidden",
-        cause: "A mask of 0 and 1 is multiplied into the scores, in the belief that a score of 0 means no attention. But e^0 is 1.",
-        symptom: "A hidden key weighs as much as one with a score of 0, and more than any visible key with a negative score. Rows sum to 1.",
-        visible: "Where the lesson has a mask.",
-        fix: "Set hidden scores to −∞, which the softmax turns into 0.",
-        code: "scores = np.where(keep, scores, -np.inf)  or  scores = scores.masked_fill(~keep, -torch.inf)",
-        reports: (4, 1),
-        forms: &[Form::new("", MASKED, |draft| {
-            draft.each_head(HeadStep::MaskedScores, |_, op, inputs| {
-                let Op::Mask(ops::Mask { allowed, reasons, .. }) = op else { return None };
-                let times = MaskTimes { allowed: allowed.clone(), reasons: reasons.clone() };
-                Some((times.into(), inputs.to_vec()))
-            })
-        })],
-    },
-    Mistake {
-        name: "mask-added-as-0-1",
-        summary: "a mask of 0 and 1 added to the scores as numbers",
-        right: "Sᵐ = S + mask of 0 and −∞",
-        wrong: "Sᵐ = S + mask of 0 and 1",
-        cause: "A float mask is added to the scores by `nn.MultiheadAttention` and by `F.scaled_dot_product_attention`. `torch.tril(torch.ones(n, n))`, or an integer mask turned into floats, therefore adds 1 and hides nothing.",
-        symptom: "Nothing is hidden: keys with a 1 weigh e ≈ 2.718 times as much against the others as they should.",
-        visible: "Where the lesson has a mask.",
-        fix: "Make the mask boolean, or put 0 and −∞ in place of 1 and 0.",
-        code: "mask = torch.zeros(n_q, n_kv).masked_fill(~keep, -torch.inf)  or  mask = mask.bool()",
-        reports: (10, 3),
-        forms: &[
-            Form::new("1 where kept", MASKED, |draft| added(draft, true)),
-            Form::new("1 where hidden", MASKED, |draft| added(draft, false)),
-        ],
     },
     Mistake {
         name: "causal-transposed",
@@ -208,6 +125,22 @@ pub(super) const ALL: &[Mistake] = &[
         forms: &[Form::new("", MASKED, |draft| realigned(draft, Alignment::BottomRight))],
     },
     Mistake {
+        name: "window-off-by-one",
+        summary: "a sliding window one key too wide or too narrow",
+        right: "a window of w keys, the query's own included",
+        wrong: "a window of w + 1 or w − 1 keys",
+        cause: "Libraries count windows differently: a `sliding_window` of w includes the query's own key, flash-attention's `window_size=(left, 0)` counts the keys before it. Handing w on without taking 1 away gives w + 1 keys.",
+        symptom: "Each row far enough down has one weight too many, or one too few, at the old end of its window; the first rows are right.",
+        visible: "Where the lesson has a window and more keys than fit into it.",
+        fix: "Say whether the query's own key counts: w keys are the own one and the w − 1 before it.",
+        code: "keep = (j <= i) & (j > i - window)  or  keep = torch.ones(n, n, dtype=torch.bool).tril().triu(1 - window)",
+        reports: (6, 1),
+        forms: &[
+            Form::new("one key too wide", MASKED, |draft| window_of(draft, |left| left.checked_add(1))),
+            Form::new("one key too narrow", MASKED, |draft| window_of(draft, |left| left.checked_sub(1))),
+        ],
+    },
+    Mistake {
         name: "padding-on-queries",
         summary: "key padding spread along the query axis",
         right: "padding hides columns",
@@ -225,6 +158,41 @@ pub(super) const ALL: &[Mistake] = &[
         ],
     },
     Mistake {
+        name: "mask-inverted",
+        summary: "seen and hidden exchanged",
+        right: "hidden where the mask is false",
+        wrong: "hidden where the mask is true",
+        cause: "True means hidden in `nn.MultiheadAttention` and `nn.Transformer`, and kept in `F.scaled_dot_product_attention` and in Hugging Face's `attention_mask`. A mask made for one is handed to the other.",
+        symptom: "Weights are 0 exactly where they should not be. A row that saw everything is left with nothing: zeros, NaN or even weights, depending on the library.",
+        visible: "Where the lesson has a mask.",
+        fix: "Call the mask after what True means (`keep`, `hide`), and turn it round at the border between two conventions.",
+        code: "out = F.scaled_dot_product_attention(q, k, v, attn_mask=~hide)  or  out, _ = mha(x, x, x, attn_mask=~keep)",
+        reports: (16, 7),
+        forms: &[
+            Form::new("empty rows 0", MASKED, |draft| inverted(draft, None, FullyMaskedRows::Zeros)),
+            Form::new("empty rows NaN", MASKED, |draft| inverted(draft, None, FullyMaskedRows::Nan)),
+            Form::new("empty rows even", MASKED, |draft| inverted(draft, None, FullyMaskedRows::Uniform)),
+            Form::new("the padding, empty rows 0", MASKED, |draft| {
+                inverted(draft, Some(Part::Padding), FullyMaskedRows::Zeros)
+            }),
+            Form::new("the padding, empty rows NaN", MASKED, |draft| {
+                inverted(draft, Some(Part::Padding), FullyMaskedRows::Nan)
+            }),
+            Form::new("the padding, empty rows even", MASKED, |draft| {
+                inverted(draft, Some(Part::Padding), FullyMaskedRows::Uniform)
+            }),
+            Form::new("the triangle, empty rows 0", MASKED, |draft| {
+                inverted(draft, Some(Part::Causal), FullyMaskedRows::Zeros)
+            }),
+            Form::new("the triangle, empty rows NaN", MASKED, |draft| {
+                inverted(draft, Some(Part::Causal), FullyMaskedRows::Nan)
+            }),
+            Form::new("the triangle, empty rows even", MASKED, |draft| {
+                inverted(draft, Some(Part::Causal), FullyMaskedRows::Uniform)
+            }),
+        ],
+    },
+    Mistake {
         name: "mask-tiled-across-batch",
         summary: "a sequence gets another sequence's mask",
         right: "sequence b uses mask b in every head",
@@ -238,20 +206,52 @@ pub(super) const ALL: &[Mistake] = &[
         forms: &[Form::new("", MASKED, tiled)],
     },
     Mistake {
-        name: "window-off-by-one",
-        summary: "a sliding window one key too wide or too narrow",
-        right: "a window of w keys, the query's own included",
-        wrong: "a window of w + 1 or w − 1 keys",
-        cause: "Libraries count windows differently: a `sliding_window` of w includes the query's own key, flash-attention's `window_size=(left, 0)` counts the keys before it. Handing w on without taking 1 away gives w + 1 keys.",
-        symptom: "Each row far enough down has one weight too many, or one too few, at the old end of its window; the first rows are right.",
-        visible: "Where the lesson has a window and more keys than fit into it.",
-        fix: "Say whether the query's own key counts: w keys are the own one and the w − 1 before it.",
-        code: "keep = (j <= i) & (j > i - window)  or  out = flash_attn_func(q, k, v, causal=True, window_size=(window - 1, 0))",
-        reports: (6, 1),
+        name: "mask-multiplied-scores",
+        summary: "scores multiplied by 0 and 1",
+        right: "Sᵐ = S, and −∞ where hidden",
+        wrong: "Sᵐ = S ⊙ keep: 0 where hidden",
+        cause: "A mask of 0 and 1 is multiplied into the scores, in the belief that a score of 0 means no attention. But e^0 is 1.",
+        symptom: "A hidden key weighs as much as one with a score of 0, and more than any visible key with a negative score. Rows sum to 1.",
+        visible: "Where the lesson has a mask.",
+        fix: "Set hidden scores to −∞, which the softmax turns into 0.",
+        code: "scores = np.where(keep, scores, -np.inf)  or  scores = scores.masked_fill(~keep, -torch.inf)",
+        reports: (4, 1),
+        forms: &[Form::new("", MASKED, |draft| {
+            draft.each_head(HeadStep::MaskedScores, |_, op, inputs| {
+                let Op::Mask(ops::Mask { allowed, reasons, .. }) = op else { return None };
+                let times = MaskTimes { allowed: allowed.clone(), reasons: reasons.clone() };
+                Some((times.into(), inputs.to_vec()))
+            })
+        })],
+    },
+    Mistake {
+        name: "mask-added-as-0-1",
+        summary: "a mask of 0 and 1 added to the scores as numbers",
+        right: "Sᵐ = S + mask of 0 and −∞",
+        wrong: "Sᵐ = S + mask of 0 and 1",
+        cause: "A float mask is added to the scores by `nn.MultiheadAttention` and by `F.scaled_dot_product_attention`. `torch.tril(torch.ones(n, n))`, or an integer mask turned into floats, therefore adds 1 and hides nothing.",
+        symptom: "Nothing is hidden: keys with a 1 weigh e ≈ 2.718 times as much against the others as they should.",
+        visible: "Where the lesson has a mask.",
+        fix: "Make the mask boolean, or put 0 and −∞ in place of 1 and 0.",
+        code: "mask = torch.zeros(n_q, n_kv).masked_fill(~keep, -torch.inf)  or  out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask.bool())",
+        reports: (10, 3),
         forms: &[
-            Form::new("one key too wide", MASKED, |draft| window_of(draft, |left| left.checked_add(1))),
-            Form::new("one key too narrow", MASKED, |draft| window_of(draft, |left| left.checked_sub(1))),
+            Form::new("1 where kept", MASKED, |draft| added(draft, true)),
+            Form::new("1 where hidden", MASKED, |draft| added(draft, false)),
         ],
+    },
+    Mistake {
+        name: "mask-after-softmax",
+        summary: "weights zeroed after the softmax",
+        right: "A = softmax(Sᵐ)",
+        wrong: "A = softmax(S) ⊙ keep",
+        cause: "The mask is multiplied into the weights, where hiding looks simplest. By then the hidden scores have taken their share of the sum.",
+        symptom: "Rows sum to less than 1. The weights that are kept are too small, all by the same factor within a row.",
+        visible: "Where some key is hidden from a query that sees another.",
+        fix: "Put −∞ into the scores, before the softmax. (Dividing each row by its sum again afterwards would come to the same.)",
+        code: "weights = scores.masked_fill(~keep, -torch.inf).softmax(dim=-1)",
+        reports: (8, 3),
+        forms: &[Form::new("", MASKED, after_softmax)],
     },
 ];
 
@@ -269,9 +269,8 @@ enum Part {
 fn triangle(mask: &Mask, (n_q, n_kv): (usize, usize)) -> Option<i64> {
     let by_cells = |keeps: &dyn Fn(usize, usize) -> bool| {
         let offsets = [0, n_kv as i64 - n_q as i64];
-        let is = |offset: i64| {
-            (0..n_q).all(|r| (0..n_kv).all(|c| keeps(r, c) == (c as i64 <= r as i64 + offset)))
-        };
+        let is =
+            |offset: i64| (0..n_q).all(|r| (0..n_kv).all(|c| keeps(r, c) == (c as i64 <= r as i64 + offset)));
         let hides = (0..n_q).any(|r| (0..n_kv).any(|c| !keeps(r, c)));
         offsets.into_iter().find(|offset| hides && is(*offset))
     };
@@ -282,7 +281,10 @@ fn triangle(mask: &Mask, (n_q, n_kv): (usize, usize)) -> Option<i64> {
             _ => None,
         },
         Mask::Add(matrices) => match matrices.as_slice() {
-            [one] if one.shape() == (n_q, n_kv) && one.iter().all(|cell| *cell == 0.0 || *cell == f64::NEG_INFINITY) => {
+            [one]
+                if one.shape() == (n_q, n_kv)
+                    && one.iter().all(|cell| *cell == 0.0 || *cell == f64::NEG_INFINITY) =>
+            {
                 by_cells(&|r, c| one[(r, c)] == 0.0)
             }
             _ => None,
@@ -332,7 +334,9 @@ fn realigned(draft: &mut Draft<'_>, to: Alignment) -> Option<()> {
     if n_q == n_kv {
         return None;
     }
-    causal_as(draft, |offset, _| Some(Mask::Causal(if offset == from { to } else { Alignment::Offset(offset) })))
+    causal_as(draft, |offset, _| {
+        Some(Mask::Causal(if offset == from { to } else { Alignment::Offset(offset) }))
+    })
 }
 
 fn window_of(draft: &mut Draft<'_>, change: impl Fn(usize) -> Option<usize>) -> Option<()> {
@@ -357,10 +361,7 @@ pub(super) fn empty_rows(draft: &mut Draft<'_>, empty_rows: FullyMaskedRows) -> 
 }
 
 /// Changes the operation that hides, given which cells may be seen.
-fn hiding(
-    draft: &mut Draft<'_>,
-    mut with: impl FnMut(&DMatrix<bool>, &ops::Mask) -> Op,
-) -> Option<()> {
+fn hiding(draft: &mut Draft<'_>, mut with: impl FnMut(&DMatrix<bool>, &ops::Mask) -> Op) -> Option<()> {
     draft.each_head(HeadStep::MaskedScores, |_, op, inputs| {
         let Op::Mask(mask) = op else { return None };
         Some((with(&mask.allowed, mask), inputs.to_vec()))

@@ -2,7 +2,7 @@
 
 use super::super::{Draft, Form, Mistake};
 use super::heads::merged_straight;
-use crate::ops::{Average, Columns, Concat, Op, Project, ProjectMean, ProjectTransposed};
+use crate::ops::{Average, Columns, Concat, Op, ProjectMean, ProjectTransposed};
 use crate::plan::{Head, HeadStep, Name, StepId};
 
 /// See [`super`].
@@ -51,7 +51,7 @@ pub(super) const ALL: &[Mistake] = &[
                 if heads < 2 {
                     return None;
                 }
-                projected(draft, |inputs| Some((ProjectMean { heads }.into(), inputs.to_vec())))
+                projected(draft, |_, inputs| Some((ProjectMean { heads }.into(), inputs.to_vec())))
             }),
         ],
     },
@@ -68,7 +68,7 @@ pub(super) const ALL: &[Mistake] = &[
         reports: (12, 3),
         forms: &[Form::new("", Name::Output, |draft| {
             let width = draft.heads() * draft.attention.d_v;
-            projected(draft, |inputs| Some((Columns { from: 0, width }.into(), vec![*inputs.first()?])))
+            projected(draft, |_, inputs| Some((Columns { from: 0, width }.into(), vec![*inputs.first()?])))
         })],
     },
     Mistake {
@@ -83,7 +83,7 @@ pub(super) const ALL: &[Mistake] = &[
         code: "output = concat @ out_proj.weight.T + b_o",
         reports: (1, 0),
         forms: &[Form::new("", Name::Output, |draft| {
-            projected(draft, |inputs| Some((ProjectTransposed.into(), inputs.to_vec())))
+            projected(draft, |_, inputs| Some((ProjectTransposed.into(), inputs.to_vec())))
         })],
     },
     Mistake {
@@ -98,8 +98,8 @@ pub(super) const ALL: &[Mistake] = &[
         code: "output = concat @ w_o + b_o",
         reports: (1, 0),
         forms: &[Form::new("", Name::Output, |draft| {
-            projected(draft, |inputs| match *inputs {
-                [concat, w, _] => Some((Project.into(), vec![concat, w])),
+            projected(draft, |op, inputs| match *inputs {
+                [concat, w, _] => Some((op.clone(), vec![concat, w])),
                 _ => None,
             })
         })],
@@ -109,15 +109,15 @@ pub(super) const ALL: &[Mistake] = &[
 /// Changes the output projection of every sequence; `None` where there is none.
 fn projected(
     draft: &mut Draft<'_>,
-    wrong: impl Fn(&[StepId]) -> Option<(Op, Vec<StepId>)>,
+    wrong: impl Fn(&Op, &[StepId]) -> Option<(Op, Vec<StepId>)>,
 ) -> Option<()> {
     for sequence in draft.sequences() {
         let id = StepId { sequence, name: Name::Output };
         let step = draft.get(id)?;
-        if !matches!(step.op, Op::Project(_)) {
+        if !matches!(step.op, Op::Project(_) | Op::ProjectTransposed(_) | Op::ProjectMean(_)) {
             return None;
         }
-        let (op, inputs) = wrong(&step.inputs)?;
+        let (op, inputs) = wrong(&step.op, &step.inputs)?;
         draft.set(id, op, &inputs)?;
     }
     Some(())

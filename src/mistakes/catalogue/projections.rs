@@ -1,7 +1,7 @@
 //! Queries, keys and values made wrongly.
 
 use super::super::{Draft, Form, Mistake};
-use crate::ops::{Concat, Op, Place, Project, ProjectBlocks, ProjectTransposed, Rearrange};
+use crate::ops::{Concat, Op, Place, Project, ProjectBlocks, ProjectTransposed, Rearrange, Scale, Times};
 use crate::plan::{Name, Projection, StepId};
 
 /// See [`super`].
@@ -61,12 +61,12 @@ pub(super) const ALL: &[Mistake] = &[
         code: "q, k, v = (t.view(n, h, d_k).transpose(0, 1) for t in (x @ w_qkv).chunk(3, dim=-1))",
         reports: (5, 4),
         forms: &[
-            Form::new("[q k v] per head", Name::Q, |draft| interleaved(draft, |part, head, column, d| {
-                head * 3 * d + part * d + column
-            })),
-            Form::new("(q k v) per column", Name::Q, |draft| interleaved(draft, |part, head, column, d| {
-                (head * d + column) * 3 + part
-            })),
+            Form::new("[q k v] per head", Name::Q, |draft| {
+                interleaved(draft, |part, head, column, d| head * 3 * d + part * d + column)
+            }),
+            Form::new("(q k v) per column", Name::Q, |draft| {
+                interleaved(draft, |part, head, column, d| (head * d + column) * 3 + part)
+            }),
         ],
     },
     Mistake {
@@ -161,12 +161,13 @@ fn made(projection: Projection) -> Name {
     }
 }
 
-/// The right step of a projection, in every sequence: its id, and what it is made from (x, w, and perhaps b).
-fn projected(draft: &Draft<'_>, projection: Projection) -> Option<Vec<(StepId, Vec<StepId>)>> {
+/// A projection in every sequence: its id, how it is made, and from what (x, w, and perhaps b).
+fn projected(draft: &Draft<'_>, projection: Projection) -> Option<Vec<(StepId, Op, Vec<StepId>)>> {
     let ids = draft.sequences().into_iter().map(|sequence| StepId { sequence, name: made(projection) });
     ids.map(|id| {
         let step = draft.get(id)?;
-        matches!(step.op, Op::Project(_)).then(|| (id, step.inputs.clone()))
+        let is_product = matches!(step.op, Op::Project(_) | Op::ProjectTransposed(_) | Op::ProjectBlocks(_));
+        is_product.then(|| (id, step.op.clone(), step.inputs.clone()))
     })
     .collect()
 }
@@ -179,9 +180,9 @@ fn reorder(draft: &mut Draft<'_>, with: [Projection; 3]) -> Option<()> {
         }
         let weights = draft.get(Name::W(other).into())?.id;
         let bias = draft.get(Name::B(other).into()).map(|bias| bias.id);
-        for (id, inputs) in projected(draft, role)? {
+        for (id, op, inputs) in projected(draft, role)? {
             let inputs: Vec<StepId> = [*inputs.first()?, weights].into_iter().chain(bias).collect();
-            draft.set(id, Project, &inputs)?;
+            draft.set(id, op, &inputs)?;
         }
     }
     Some(())
@@ -195,30 +196,33 @@ fn interleaved(draft: &mut Draft<'_>, column: fn(usize, usize, usize, usize) -> 
     }
     let parts = [Q, K, V].map(|part| projected(draft, part));
     let [Some(q), Some(k), Some(v)] = parts else { return None };
-    let weights = [Q, K, V].map(|part| StepId::from(Name::W(part)));
-    let biases: Vec<StepId> =
-        [Q, K, V].into_iter().filter_map(|part| draft.get(Name::B(part).into())).map(|bias| bias.id).collect();
-    if !matches!(biases.len(), 0 | 3) {
-        return None;
-    }
-    draft.put(Name::WQkv.into(), Concat, &weights);
-    if biases.len() == 3 {
+    draft.put(Name::WQkv.into(), Concat, &[Q, K, V].map(|part| StepId::from(Name::W(part))));
+    let biases = [Q, K, V].map(|part| StepId::from(Name::B(part)));
+    let some_bias = biases.into_iter().find(|bias| draft.get(*bias).is_some());
+    if let Some(some) = some_bias {
+        // A part without a bias has zeros in the packed one.
+        for bias in biases {
+            if draft.get(bias).is_none() {
+                draft.put(bias, Times { factor: Scale::Given(0.0), d_k: 1 }, &[some]);
+            }
+        }
         draft.put(Name::BQkv.into(), Concat, &biases);
     }
     for ((q, k), v) in q.into_iter().zip(k).zip(v) {
-        let x = *q.1.first()?;
-        if k.1.first() != Some(&x) || v.1.first() != Some(&x) {
+        let x = *q.2.first()?;
+        if k.2.first() != Some(&x) || v.2.first() != Some(&x) {
             return None; // nothing is packed where keys come from another input
         }
         let rows = draft.get(q.0)?.shape.0;
         let packed = StepId { sequence: q.0.sequence, name: Name::Qkv };
-        let bias = (biases.len() == 3).then_some(StepId::from(Name::BQkv));
+        let bias = some_bias.map(|_| StepId::from(Name::BQkv));
         let inputs: Vec<StepId> = [x, Name::WQkv.into()].into_iter().chain(bias).collect();
         draft.put(packed, Project, &inputs);
-        for (part, (id, _)) in [q, k, v].into_iter().enumerate() {
-            let taken = Rearrange::new(rows, h * d, "columns dealt out of {0} in the wrong layout", |r, c| {
-                Place::of(0, r, column(part, c / d, c % d, d))
-            });
+        for (part, (id, ..)) in [q, k, v].into_iter().enumerate() {
+            let taken =
+                Rearrange::new(rows, h * d, "columns dealt out of {0} in the wrong layout", |r, c| {
+                    Place::of(0, r, column(part, c / d, c % d, d))
+                });
             draft.set(id, taken, &[packed])?;
         }
     }
@@ -227,7 +231,7 @@ fn interleaved(draft: &mut Draft<'_>, column: fn(usize, usize, usize, usize) -> 
 
 fn transposed(draft: &mut Draft<'_>, which: &[Projection]) -> Option<()> {
     for projection in which {
-        for (id, inputs) in projected(draft, *projection)? {
+        for (id, _, inputs) in projected(draft, *projection)? {
             draft.set(id, ProjectTransposed, &inputs)?;
         }
     }
@@ -237,9 +241,9 @@ fn transposed(draft: &mut Draft<'_>, which: &[Projection]) -> Option<()> {
 fn without_bias(draft: &mut Draft<'_>, which: &[Projection]) -> Option<()> {
     let mut found = None;
     for projection in which {
-        for (id, inputs) in projected(draft, *projection)? {
+        for (id, op, inputs) in projected(draft, *projection)? {
             if let [x, w, _] = inputs[..] {
-                draft.set(id, Project, &[x, w])?;
+                draft.set(id, op, &[x, w])?;
                 found = Some(());
             }
         }
@@ -251,7 +255,7 @@ fn without_bias(draft: &mut Draft<'_>, which: &[Projection]) -> Option<()> {
 fn sources(draft: &mut Draft<'_>, from: [Name; 3]) -> Option<()> {
     let mut lengths = None;
     for (projection, source) in [Q, K, V].into_iter().zip(from) {
-        for (id, inputs) in projected(draft, projection)? {
+        for (id, op, inputs) in projected(draft, projection)? {
             let x = StepId { sequence: id.sequence, name: Name::X };
             let other = StepId { sequence: id.sequence, name: Name::XKv };
             let (n_q, n_kv) = (draft.get(x)?.shape.0, draft.get(other)?.shape.0);
@@ -260,7 +264,7 @@ fn sources(draft: &mut Draft<'_>, from: [Name; 3]) -> Option<()> {
             let inputs: Vec<StepId> = std::iter::once(StepId { sequence: id.sequence, name: source })
                 .chain(inputs.into_iter().skip(1))
                 .collect();
-            draft.set(id, Project, &inputs)?;
+            draft.set(id, op, &inputs)?;
         }
     }
     let (n_q, n_kv) = lengths?;
@@ -273,7 +277,7 @@ fn split_first(draft: &mut Draft<'_>) -> Option<()> {
         return None;
     }
     for projection in [Q, K, V] {
-        for (id, inputs) in projected(draft, projection)? {
+        for (id, _, inputs) in projected(draft, projection)? {
             draft.set(id, ProjectBlocks { blocks: h }, &inputs)?;
         }
     }

@@ -182,11 +182,10 @@ fn values_too(draft: &mut Draft<'_>) -> Option<()> {
 }
 
 fn offset_missing(draft: &mut Draft<'_>) -> Option<()> {
-    let RopeSpec { q_positions, k_positions, .. } = spec(draft)?;
-    if *q_positions.first()? == 0.0 || q_positions.first() == k_positions.first() {
+    let first = *spec(draft)?.q_positions.first()?;
+    if first == 0.0 {
         return None;
     }
-    let first = q_positions[0];
     rotations(draft, HeadStep::QRot, |rope| {
         rope.positions = rope.positions.iter().map(|position| position - first).collect();
     })

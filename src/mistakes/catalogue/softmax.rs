@@ -6,8 +6,7 @@ use nalgebra::DMatrix;
 
 use super::super::{Draft, Form, Mistake};
 use crate::ops::{
-    Average, Columns, FullyMaskedRows, MixTransposed, Op, Reweighed, RowShare, SoftmaxDown,
-    SoftmaxOverHeads,
+    Average, Columns, FullyMaskedRows, MixTransposed, Op, Reweighed, RowShare, SoftmaxDown, SoftmaxOverHeads,
 };
 use crate::plan::{Head, HeadStep, Name, Stack, StepId};
 
@@ -90,7 +89,7 @@ pub(super) const ALL: &[Mistake] = &[
         fix: "Switch to eval mode, and pass a dropout of 0 outside training.",
         code: "model.eval()  or  out = F.scaled_dot_product_attention(q, k, v, dropout_p=p if self.training else 0.0)",
         reports: (11, 5),
-        forms: &[Form::new("", WEIGHTS, dropped)],
+        forms: &[Form::new("", WEIGHTS, dropped).read_off()],
     },
     Mistake {
         name: "values-weighted-transposed",
