@@ -79,7 +79,11 @@ fn telling<'a>(arrays: impl Iterator<Item = &'a Array>) -> impl Iterator<Item = 
 
 /// The coarsest grid to which all numbers were rounded; `throughout` where they are those of a whole file.
 fn rounded<I: Iterator<Item = f64>>(numbers: impl Fn() -> I, throughout: bool) -> Option<Grain> {
-    let storage = if numbers().all(is_single) { Grain::Single } else { Grain::Double };
+    let storage = if numbers().all(|number| is_single(number) || is_printed_single(number)) {
+        Grain::Single
+    } else {
+        Grain::Double
+    };
     let on = |grain: Grain, number: f64| {
         let near = grain.round(number);
         near == number || storage == Grain::Single && near as f32 == number as f32
@@ -168,6 +172,11 @@ fn is_single(number: f64) -> bool {
     f64::from(number as f32) == number
 }
 
+/// Whether a number is what is printed for a single: the shortest decimal that is nearest to it and to no other.
+fn is_printed_single(number: f64) -> bool {
+    (number as f32).to_string().parse::<f64>() == Ok(number)
+}
+
 /// Whether a number has few digits, on a grid that is coarser than doubles are there anyway.
 fn is_short(number: f64) -> bool {
     [Grain::Decimals(SHORT_DIGITS), Grain::Significant(SHORT_DIGITS)]
@@ -245,6 +254,10 @@ mod tests {
         case(&[array(Kind::F16, &halves)], false, &[Grain::Half]);
         case(&[array(Kind::F32, &halves)], false, &[Grain::Half]);
         case(&[array(Kind::F64, &halves)], true, &[Grain::Half]);
+        // halves in a text, printed as the singles that they are kept in: 0.8984375 stays, 0.42675781 loses its last digit
+        let printed: Vec<f64> =
+            halves.iter().map(|number| (*number as f32).to_string().parse().unwrap()).collect();
+        case(&[array(Kind::F64, &printed)], true, &[Grain::Half]);
         // between 16 and 32 halves are multiples of 1/64: six decimals each, but rounded to 1/64
         let large: Vec<f64> = (0..12).map(|n| 16.0 + f64::from(37 * n + 1) / 64.0).collect();
         case(&[array(Kind::F64, &large)], true, &[Grain::Half]);

@@ -12,9 +12,9 @@ use crate::fault::{Fault, Faults, Outcome};
 use crate::mistakes::against::against;
 use crate::mistakes::diagnose::diagnose;
 use crate::plan::{Name, attention};
+use crate::views::capture::{self, Library};
 use crate::views::page::{Detail, Layout};
 use crate::views::params::Words;
-use crate::views::capture::{self, Library};
 use crate::views::{against as against_view, check, check_json, part};
 
 /// Find the first wrong step in your own tensors, and the mistake by its name

@@ -7,6 +7,7 @@ use nalgebra::DMatrix;
 use super::bench::{Bench, Own, Value};
 use super::draft::Wrong;
 use super::fit::{self, Fit, Tolerance};
+use super::rows;
 use crate::answers::{Expected, Grain, Layout, ORDER, Reading, Tensor, readings};
 use crate::ops::{Arithmetic, Operation, View};
 use crate::plan::{Call, Name, Plan, Stack, StepId};
@@ -130,6 +131,15 @@ impl<'a> Court<'a> {
     /// Whether a few rows of an exhibit already show that a plan does not give it.
     pub(super) fn is_ruled_out(&mut self, exhibit: usize, wrong: &Wrong, own: &Own) -> bool {
         self.few_rows_differ(exhibit, wrong, own).unwrap_or(false)
+    }
+
+    /// Whether a few rows of the first exhibit from a place on can be computed alone.
+    pub(super) fn has_short_cut(&self, wrong: &Wrong, from: usize, own: &Own) -> bool {
+        let first = self.exhibits.iter().find(|exhibit| exhibit.order >= from);
+        let Some((_, ids)) = first.and_then(|first| Self::expected(wrong, first.tensor.name)) else {
+            return false;
+        };
+        ids.iter().all(|id| rows::has_short_cut(&wrong.plan, own, *id))
     }
 
     fn few_rows_differ(&mut self, exhibit: usize, wrong: &Wrong, own: &Own) -> Option<bool> {

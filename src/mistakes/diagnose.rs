@@ -257,6 +257,7 @@ impl Diagnosis {
         for (exhibit, base) in base.iter().enumerate() {
             // From the mistake on tensors are taken as they stand; before it, in whatever layout is right.
             let named = from.is_some_and(|from| court.exhibits[exhibit].order >= from);
+            let before = from.is_some() && !named;
             let explained = named && (base.plain.has_shape || shape_is_explained(court, exhibit, &found));
             let judged = match (explained, base.plain.has_shape, from) {
                 (true, ..) => &base.plain,
@@ -267,7 +268,8 @@ impl Diagnosis {
                 () if !judged.has_shape && explained => Status::Shape,
                 () if !judged.has_shape && judged.how.is_empty() => Status::Shape,
                 () if judged.fit.is_strict() => Status::Right,
-                () if !judged.fit.beyond && judged.fit.worst < BEYOND_DOUBT => Status::Rounding,
+                // Before what explains the rest, rounding every step is reason enough.
+                () if !judged.fit.beyond && (before || judged.fit.worst < BEYOND_DOUBT) => Status::Rounding,
                 () => Status::Wrong,
             };
             let scaled = base.scaled && *judged == base.best;

@@ -216,6 +216,17 @@ impl<'a> Draft<'a> {
         Some((rows(Name::Q)?, rows(Name::K)?))
     }
 
+    /// Says how many queries and keys there are now, for changes that come after.
+    pub fn set_lengths(&mut self, n_q: usize, n_kv: usize) {
+        for step in &mut self.steps {
+            match step.id.name {
+                Name::Q => step.shape.0 = n_q,
+                Name::K | Name::V => step.shape.0 = n_kv,
+                _ => {}
+            }
+        }
+    }
+
     /// Lets masks that follow the diagonal follow it for other lengths; masks that were given for the lesson's own
     /// lengths stay, and fit or do not.
     pub fn resize(&mut self, n_q: usize, n_kv: usize) -> Option<()> {

@@ -69,6 +69,17 @@ fn restricted(op: &Op, rows: &[usize]) -> Option<Op> {
     })
 }
 
+/// Whether a step can be computed for a few query rows alone.
+pub(super) fn has_short_cut(plan: &Plan, own: &Own, id: StepId) -> bool {
+    if !is_restricted(id.name) || matches!(id.name, Name::Head(_, HeadStep::Q)) || own.contains_key(&id) {
+        return true;
+    }
+    plan.get(id).is_some_and(|step| {
+        restricted(&step.op, &[]).is_some()
+            && step.inputs.iter().all(|input| has_short_cut(plan, own, *input))
+    })
+}
+
 impl Bench<'_> {
     /// These rows of some steps of a plan; `None` where the plan cannot be computed for some rows alone.
     pub(super) fn run_rows(

@@ -53,6 +53,8 @@ pub(super) struct Search<'s, 'a> {
     /// Steps that are the person's own, and the place from which on mistakes are looked for.
     own: Own,
     from: usize,
+    /// Whether so many pairs are too much to compute in full.
+    is_large: bool,
     singles: Vec<Hypothesis>,
     pairs: Vec<Hypothesis>,
     pub(super) tried: Tried,
@@ -63,6 +65,9 @@ fn until_beyond(over: &mut bool, fit: Fit) -> Option<Fit> {
     let before = std::mem::replace(over, *over || fit.beyond);
     (!before).then_some(fit)
 }
+
+/// From so many multiplications in the right plan on, pairs are tried only where a few rows can rule them out.
+const MUCH_WORK: u128 = 60_000_000;
 
 /// A fit that is this many times worse than the best one is no rival of it.
 const RIVAL: f64 = 4.0;
@@ -76,18 +81,11 @@ impl<'s, 'a> Search<'s, 'a> {
         seen: Option<&'s Seen>,
         base: Vec<Fit>,
     ) -> Self {
-        let tried = Tried::default();
-        Self {
-            court,
-            right,
-            seen,
-            base,
-            own: Own::new(),
-            from: 0,
-            singles: Vec::new(),
-            pairs: Vec::new(),
-            tried,
-        }
+        let (tried, own) = (Tried::default(), Own::new());
+        let work: u128 = right.steps().iter().map(|step| right.cost_of(step).multiplications).sum();
+        let is_large = work > MUCH_WORK;
+        let (singles, pairs) = (Vec::new(), Vec::new());
+        Self { court, right, seen, base, own, from: 0, is_large, singles, pairs, tried }
     }
 
     /// The same, with some steps given, and mistakes only after a place in the order of the computation.
@@ -146,6 +144,10 @@ impl<'s, 'a> Search<'s, 'a> {
         let forms = if b.1.turn < a.1.turn { [b.1, a.1] } else { [a.1, b.1] };
         let Some(wrong) = self.wrong(&forms) else { return };
         if wrong.plan == one.wrong.plan || wrong.plan == other.wrong.plan {
+            return;
+        }
+        if self.is_large && !self.court.has_short_cut(&wrong, from, &self.own) {
+            self.tried.left_out += 1;
             return;
         }
         self.tried.pairs += 1;

@@ -268,7 +268,9 @@ fn sources(draft: &mut Draft<'_>, from: [Name; 3]) -> Option<()> {
         }
     }
     let (n_q, n_kv) = lengths?;
-    draft.resize(n_q, n_kv)
+    draft.resize(n_q, n_kv)?;
+    draft.set_lengths(n_q, n_kv);
+    Some(())
 }
 
 fn split_first(draft: &mut Draft<'_>) -> Option<()> {

@@ -147,10 +147,13 @@ fn spec(draft: &Draft<'_>) -> Option<RopeSpec> {
 /// Changes the rotation of every head.
 fn rotations(draft: &mut Draft<'_>, step: HeadStep, change: impl Fn(&mut Rope)) -> Option<()> {
     draft.each_head(step, |_, op, inputs| {
-        let Op::Rope(rope) = op else { return None };
-        let mut rope = rope.clone();
-        change(&mut rope);
-        Some((rope.into(), inputs.to_vec()))
+        let mut op = op.clone();
+        match &mut op {
+            Op::Rope(rope) => change(rope),
+            Op::RopeWide(wide) => change(&mut wide.rope),
+            _ => return None,
+        }
+        Some((op, inputs.to_vec()))
     })
 }
 
@@ -165,6 +168,14 @@ fn unrotated(draft: &mut Draft<'_>, step: HeadStep) -> Option<()> {
     draft.each_head(step, |_, _, inputs| Some((Columns { from: 0, width }.into(), inputs.to_vec())))
 }
 
+/// The rotation of a step as the draft has it now, right or wrong.
+fn rotation(draft: &Draft<'_>, id: StepId) -> Option<Rope> {
+    match &draft.get(id)?.op {
+        Op::Rope(rope) => Some(rope.clone()),
+        _ => None,
+    }
+}
+
 fn values_too(draft: &mut Draft<'_>) -> Option<()> {
     let RopeSpec { theta, layout, dims, k_positions, .. } = spec(draft)?;
     let Attention { d_k, d_v, .. } = draft.attention;
@@ -173,8 +184,9 @@ fn values_too(draft: &mut Draft<'_>) -> Option<()> {
     for sequence in draft.sequences() {
         for head in 0..draft.heads() {
             let step = |step| Head(head).step(step).in_sequence(sequence);
-            let rope = Rope { theta, layout, dims, positions: positions.clone() };
-            draft.put(step(HeadStep::VRot), rope, &[step(HeadStep::V)]);
+            let keys = rotation(draft, step(HeadStep::KRot));
+            let rope = keys.unwrap_or(Rope { theta, layout, dims, positions: positions.clone() });
+            draft.put(step(HeadStep::VRot), Rope { dims, ..rope }, &[step(HeadStep::V)]);
             draft.set(step(HeadStep::Output), Mix, &[step(HeadStep::Weights), step(HeadStep::VRot)])?;
         }
     }
@@ -192,7 +204,7 @@ fn offset_missing(draft: &mut Draft<'_>) -> Option<()> {
 }
 
 fn before_split(draft: &mut Draft<'_>) -> Option<()> {
-    let RopeSpec { theta, layout, dims, q_positions, k_positions } = spec(draft)?;
+    let dims = spec(draft)?.dims;
     let attention = draft.attention.clone();
     let d_k = attention.d_k;
     let normed = attention.qk_norm.as_ref().is_some_and(|norm| norm.scope == NormScope::Head);
@@ -202,12 +214,12 @@ fn before_split(draft: &mut Draft<'_>) -> Option<()> {
     for sequence in draft.sequences() {
         for head in 0..attention.num_heads {
             let step = |step| Head(head).step(step).in_sequence(sequence);
-            for (split, rotated, positions, sheets, sheet) in [
-                (HeadStep::Q, HeadStep::QRot, &q_positions, attention.num_heads, head),
-                (HeadStep::K, HeadStep::KRot, &k_positions, attention.num_kv_heads, attention.kv_head(head)),
+            for (split, rotated, sheets, sheet) in [
+                (HeadStep::Q, HeadStep::QRot, attention.num_heads, head),
+                (HeadStep::K, HeadStep::KRot, attention.num_kv_heads, attention.kv_head(head)),
             ] {
                 let whole: Vec<StepId> = draft.get(step(split))?.inputs.clone();
-                let rope = Rope { theta, layout, dims: sheets * d_k, positions: positions.as_slice().into() };
+                let rope = Rope { dims: sheets * d_k, ..rotation(draft, step(rotated))? };
                 draft.set(step(rotated), RopeWide { rope, from: sheet * d_k, width: d_k }, &whole)?;
             }
         }
