@@ -2,10 +2,11 @@
 
 use super::Common;
 use super::lesson::language;
-use crate::fault::{Fault, nearest};
+use crate::fault::{Fault, Outcome};
 use crate::lesson::{Options, builtin};
-use crate::mistakes::{Form, Mistake, catalogue};
+use crate::mistakes::{Form, Mistake};
 use crate::plan::attention;
+use crate::views::beside;
 
 /// A mistake, and the forms of it that are meant: all, or the one that was named.
 pub(super) type Meant = (&'static Mistake, &'static [Form]);
@@ -14,18 +15,12 @@ pub(super) type Meant = (&'static Mistake, &'static [Form]);
 ///
 /// # Errors
 /// No such mistake or form, or several forms.
-pub(super) fn named(typed: &str, flag: &str) -> Result<Meant, Fault> {
+pub(super) fn named(typed: &str, flag: &str) -> Outcome<Meant> {
     let (name, form) = match typed.split_once('/') {
         Some((name, form)) => (name.trim(), Some(form.trim())),
         None => (typed.trim(), None),
     };
-    let mistake = Mistake::find(name).ok_or_else(|| {
-        let remedy = match nearest(name, catalogue::all().map(|mistake| mistake.name)) {
-            Some(near) => format!("did you mean {near}? `mha mistakes` lists them all"),
-            None => "`mha mistakes` lists them all".to_owned(),
-        };
-        Fault::new(format!("no mistake is called {name}"), "", remedy).in_source(flag)
-    })?;
+    let mistake = Mistake::named(name).map_err(|faults| faults.in_source(flag))?;
     match form {
         None => Ok((mistake, mistake.forms)),
         Some(form) => Ok((
@@ -72,9 +67,9 @@ pub(super) fn has_no_meaning((mistake, forms): Meant, lesson: &str, common: &Com
     };
     let lessons: Vec<&str> = builtin::all().iter().filter(applies).map(|lesson| lesson.name).collect();
     let what = format!("{lesson} cannot be got wrong in this way: {}", mistake.summary);
-    let why = match mistake.visible {
-        "" => format!("it has nothing to do otherwise than {}", mistake.right),
-        visible => visible.to_owned(),
+    let why = match beside::where_it_shows(mistake) {
+        why if why.is_empty() => format!("it has nothing to do otherwise than {}", mistake.right),
+        why => why.trim_end_matches('.').to_owned(),
     };
     let remedy = match lessons.as_slice() {
         [] => "none of the lessons that come with mha has it; write one that does".to_owned(),

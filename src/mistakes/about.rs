@@ -35,6 +35,11 @@ impl Mistake {
         Err(Fault::new(what, "", remedy).into())
     }
 
+    /// Lines of code that mend it: one, or several that do the same.
+    pub fn code_lines(&self) -> impl Iterator<Item = &'static str> {
+        self.code.split("  or  ").filter(|line| !line.is_empty())
+    }
+
     /// The steps that come out wrong first, under their stacked names: one, unless its forms differ in that.
     pub fn first_steps(&self) -> Vec<Name> {
         let mut steps = Vec::new();

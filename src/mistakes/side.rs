@@ -55,7 +55,7 @@ impl FromStr for Side {
             Ok(variant) => return Ok(Self::Variant(variant)),
             Err(why) => why,
         };
-        if let Some(mistake) = Mistake::find(text) {
+        if let Ok(mistake) = Mistake::named(text) {
             return Ok(Self::Mistake(mistake));
         }
         let stem = |name: &'static str| name.split(':').next().unwrap_or(name);

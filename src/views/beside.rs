@@ -11,7 +11,7 @@ use super::page::{Detail, Layout, Page, width};
 use super::table::{self, INDENT};
 use super::{Scene, beside_step};
 use crate::fault::visible;
-use crate::mistakes::{Cells, Difference, WrongRun};
+use crate::mistakes::{Cells, Difference, Mistake, WrongRun};
 use crate::ops::size;
 use crate::plan::{Name, StepId};
 
@@ -182,7 +182,7 @@ fn heading(beside: &Beside<'_>, out: &mut dyn Write) -> io::Result<()> {
     bold(&visible(&beside.title()), page, out)?;
     if page.detail != Detail::Bare {
         let (right, wrong) = (format!("right: {}", mistake.right), format!("wrong: {}", mistake.wrong));
-        for words in [sentence(mistake.summary), right, wrong, sentence(mistake.cause)] {
+        for words in [sentence(mistake.summary), right, wrong] {
             write!(out, "{}", page.paragraph(&words, 0))?;
         }
         write!(out, "{}", page.paragraph(&forms(beside.run), 0))?;
@@ -204,6 +204,14 @@ fn forms(run: &WrongRun) -> String {
         others.join("; "),
         run.mistake.name
     )
+}
+
+/// On which problems a mistake makes a difference, as a sentence.
+pub fn where_it_shows(mistake: &Mistake) -> String {
+    match mistake.visible.strip_prefix("Where ") {
+        Some(there) => sentence(&format!("It shows where {there}")),
+        None => sentence(mistake.visible),
+    }
 }
 
 /// Words as a sentence, with a capital letter and a full stop.
@@ -257,7 +265,7 @@ fn ending(beside: &Beside<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (page, mistake) = (&beside.scene.page, beside.run.mistake);
     if !beside.run.changes_a_number() {
         let words = "Here it makes no difference: every number comes out the same.";
-        return write!(out, "\n{}", page.paragraph(&format!("{words} {}", sentence(mistake.visible)), 0));
+        return write!(out, "\n{}", page.paragraph(&format!("{words} {}", where_it_shows(mistake)), 0));
     }
     if page.detail == Detail::Bare {
         return Ok(());
@@ -266,7 +274,10 @@ fn ending(beside: &Beside<'_>, out: &mut dyn Write) -> io::Result<()> {
     if !mistake.fix.is_empty() {
         write!(out, "{}", page.paragraph(&format!("How to mend it: {}", sentence(mistake.fix)), 0))?;
     }
-    for line in mistake.code.lines().map(|line| page.letters(line)) {
+    for (place, line) in mistake.code_lines().map(|line| page.letters(line)).enumerate() {
+        if place > 0 {
+            writeln!(out, "or")?;
+        }
         match width(&line) + INDENT <= page.width {
             true => writeln!(out, "{}{line}", " ".repeat(INDENT))?,
             false => write!(out, "{}", page.paragraph(&line, INDENT))?,

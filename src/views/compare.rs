@@ -5,25 +5,24 @@ use std::io::{self, Write};
 
 use colored::Colorize;
 
-use super::grid::{Grid, Side};
+use super::grid::Grid;
 use super::number::{digits_for, grouped, number};
 use super::page::{Detail, Layout, Page};
 use super::sheet::Sheet;
-use super::table;
+use super::{compare_tables, table};
 use crate::fault::visible;
 use crate::lesson::Labels;
-use crate::mistakes;
+use crate::mistakes::Side;
 use crate::ops::{Op, View, size};
-use crate::plan::memory::{self, Kind};
 use crate::plan::rewrites::Variant;
-use crate::plan::{Attention, Call, Head, HeadStep, Name, Plan, Stack, Step, StepId, TileStep};
+use crate::plan::{Attention, Call, HeadStep, Name, Plan, Stack, Step, StepId, TileStep};
 use crate::trace::Trace;
-use crate::trace::measure::{self, Figures, entropy_bits};
+use crate::trace::measure::{self, Figures};
 
 /// One variant, or one mistake, with its numbers.
 pub struct Compared {
     /// Which it is.
-    pub variant: mistakes::Side,
+    pub variant: Side,
     /// In which of several ways a mistake is made; empty where there is one way, and for variants.
     pub form: &'static str,
     /// The call as the variant sees it.
@@ -110,12 +109,12 @@ pub fn write(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()>
         return outputs(comparison, out);
     }
     for side in comparison.sides {
-        weights(comparison, side, out)?;
+        compare_tables::weights(comparison, side, out)?;
     }
     for side in comparison.sides {
         match side.variant {
-            mistakes::Side::Variant(Variant::Fused) => memory_table(comparison, side, out)?,
-            mistakes::Side::Variant(Variant::Flash(_)) => states(comparison, side, out)?,
+            Side::Variant(Variant::Fused) => compare_tables::memory_table(comparison, side, out)?,
+            Side::Variant(Variant::Flash(_)) => states(comparison, side, out)?,
             _ => {}
         }
     }
@@ -151,9 +150,9 @@ pub fn introduction(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Res
         write!(out, "{}", page.paragraph(&words, 0))?;
     }
     let widens = |side: &Compared| {
-        (matches!(side.variant, mistakes::Side::Variant(_))
+        (matches!(side.variant, Side::Variant(_))
             && side.call.attention.num_kv_heads > comparison.attention.num_kv_heads)
-            || matches!(side.variant, mistakes::Side::Variant(Variant::SingleHead | Variant::Averaged))
+            || matches!(side.variant, Side::Variant(Variant::SingleHead | Variant::Averaged))
     };
     if comparison.attention.num_kv_heads < comparison.attention.num_heads
         && comparison.sides.iter().any(widens)
@@ -172,9 +171,9 @@ pub fn introduction(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Res
 fn remark(side: &Compared, sequence: Option<usize>) -> Option<String> {
     let plan = side.trace.plan();
     let variant = match side.variant {
-        mistakes::Side::Variant(variant) => variant,
-        mistakes::Side::Mistake(_) if side.form.is_empty() => return None,
-        mistakes::Side::Mistake(mistake) => {
+        Side::Variant(variant) => variant,
+        Side::Mistake(_) if side.form.is_empty() => return None,
+        Side::Mistake(mistake) => {
             return Some(format!("{} is made in this way: {}.", mistake.name, side.form));
         }
     };
@@ -195,7 +194,7 @@ fn remark(side: &Compared, sequence: Option<usize>) -> Option<String> {
     }
 }
 
-fn heading(words: &str, page: &Page, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn heading(words: &str, page: &Page, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     for line in page.paragraph(words, 0).lines() {
         writeln!(out, "{}", line.cyan().bold())?;
@@ -271,111 +270,6 @@ fn score_shape(
             .first()
             .map_or("–".to_owned(), |head| facing(head.shape())),
     }
-}
-
-/// Each head's weights, with the entropy of every distribution.
-fn weights(comparison: &Comparison<'_>, side: &Compared, out: &mut dyn Write) -> io::Result<()> {
-    let page = &comparison.page;
-    let heads = measure::weights(&side.trace, comparison.sequence);
-    let keys = heads.first().map_or(0, View::ncols);
-    for (head, value) in heads.iter().enumerate() {
-        let words = format!(
-            "{} · attention weights of head {} · entropy in bits, even over all {keys} keys is {}",
-            side.variant,
-            head + 1,
-            { number(libm::log2(keys as f64), page.digits) }
-        );
-        heading(&words, page, out)?;
-        let mut lines: Vec<Vec<String>> = Vec::new();
-        for r in 0..value.nrows() {
-            let mut line: Vec<String> = value.row(r).iter().map(|w| number(*w, page.digits)).collect();
-            line.push(number(entropy_bits(value.row(r).iter().copied()), page.digits));
-            lines.push(line);
-        }
-        let (askers, mut answers) = names_of_weights(comparison, side, head, value.shape());
-        answers.push("entropy".to_owned());
-        let grid = match page.layout {
-            Layout::Rows => Grid { rows: askers, columns: answers, cells: lines, ..Grid::default() },
-            Layout::Columns => Grid {
-                rows: answers,
-                columns: askers,
-                cells: (0..=keys).map(|c| lines.iter().map(|line| line[c].clone()).collect()).collect(),
-                ..Grid::default()
-            },
-        };
-        write!(out, "{}", grid.render(page))?;
-    }
-    Ok(())
-}
-
-/// What stands beside and above a head's weights: tokens, unless a mistake has put something else there.
-fn names_of_weights(
-    comparison: &Comparison<'_>,
-    side: &Compared,
-    head: usize,
-    (rows, columns): (usize, usize),
-) -> (Vec<String>, Vec<String>) {
-    let id = Head(head).step(HeadStep::Weights).in_sequence(comparison.sequence);
-    if let Some(step) = side.trace.plan().get(id) {
-        return super::sheet::names(step, comparison.labels);
-    }
-    let name = |names: &[String], at: usize| names.get(at).cloned().unwrap_or_else(|| (at + 1).to_string());
-    let all = |names: &[String], count: usize| (0..count).map(|at| name(names, at)).collect();
-    (all(&comparison.labels.queries, rows), all(&comparison.labels.keys, columns))
-}
-
-/// Shape, strides and memory order of each step of production code.
-fn memory_table(comparison: &Comparison<'_>, variant: &Compared, out: &mut dyn Write) -> io::Result<()> {
-    heading(&format!("{} · shape and memory order of each step", variant.variant), &comparison.page, out)?;
-    let list = |numbers: &[usize]| {
-        let texts: Vec<String> = numbers.iter().map(ToString::to_string).collect();
-        format!("({})", texts.join(", "))
-    };
-    let mut grid = Grid {
-        columns: ["shape", "strides", "start", "in memory", "made by"].map(String::from).to_vec(),
-        align: vec![Side::Left; 5],
-        whole: true,
-        ..Grid::default()
-    };
-    let plan = variant.trace.plan();
-    let mut formulas = String::new();
-    for (id, memory) in memory::of(plan) {
-        if id.sequence.is_some() && id.sequence != comparison.sequence {
-            continue;
-        }
-        // Sheets are heads; within them, and without them, rows come before the numbers of a row.
-        let axes: &[&str] =
-            if memory.dims.len() == 3 { &["head", "row", "number"] } else { &["row", "number"] };
-        let order: Vec<&str> =
-            memory.order().into_iter().filter_map(|axis| axes.get(axis).copied()).collect();
-        grid.rows.push(id.name.to_string());
-        grid.cells.push(vec![
-            list(&memory.dims),
-            list(&memory.strides),
-            memory.start.to_string(),
-            format!("{}{}", order.join("›"), if memory.contiguous() { "" } else { ", gaps" }),
-            match memory.kind {
-                Kind::Given => "given",
-                Kind::New => "computing",
-                Kind::View => "a view",
-                Kind::Copy => "a copy",
-            }
-            .to_owned(),
-        ]);
-        if let Some(step) = plan.get(id).filter(|step| !step.inputs.is_empty()) {
-            let formula = plan.formula(step, Layout::Rows);
-            formulas.push_str(&comparison.page.paragraph(
-                &format!("{}{}{}", formula.equation, comparison.page.between(), formula.sizes),
-                4,
-            ));
-        }
-    }
-    write!(out, "{}", grid.render(&comparison.page))?;
-    let words = "A token is a row here, and rows lie one after the other, as PyTorch and NumPy keep them; a stride is how many numbers lie \
-                 between neighbours along an axis, start is where the first one lies, and “in memory” names the axes \
-                 from the slowest to the fastest. Splitting into heads only swaps strides; merging them has to copy. \
-                 Step by step:";
-    write!(out, "{}{formulas}", comparison.page.paragraph(words, 0))
 }
 
 /// The running state after every tile.

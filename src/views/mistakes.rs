@@ -9,9 +9,6 @@ use super::part::{Part, Table};
 use crate::mistakes::Mistake;
 use crate::plan::Name;
 
-/// What stands between two lines of code that mend the same.
-const OR: &str = "  or  ";
-
 /// All mistakes in short, in a table for each step that comes out wrong first.
 pub fn list<'a>(mistakes: impl IntoIterator<Item = &'a Mistake>) -> Vec<Part> {
     let mut tables: Vec<(Name, Table)> = Vec::new();
@@ -41,7 +38,7 @@ pub fn list<'a>(mistakes: impl IntoIterator<Item = &'a Mistake>) -> Vec<Part> {
 /// How a mistake is mended, in words and in code.
 pub(super) fn mend(mistake: &Mistake, table: &mut Table) {
     table.line("fix", &[mistake.fix]);
-    for (place, line) in mistake.code.split(OR).enumerate() {
+    for (place, line) in mistake.code_lines().enumerate() {
         table.line(if place == 0 { "code" } else { "or" }, &[line]);
     }
 }

@@ -11,6 +11,7 @@ pub mod check_json;
 pub mod code;
 pub mod compare;
 pub mod compare_json;
+mod compare_tables;
 pub mod csv;
 pub mod derivation;
 mod excerpt;

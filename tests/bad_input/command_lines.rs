@@ -98,7 +98,8 @@ fn variants_that_the_heads_do_not_allow() {
         "a mistyped variant",
         &["compare", "--variants", "single"],
         "invalid value 'single' for '--variants <NAMES>': did you mean single-head? the variants are single-head, multi-head, \
-         gqa:G, mqa, averaged, no-output-projection, no-scale, fused, flash, causal",
+         gqa:G, mqa, averaged, no-output-projection, no-scale, fused, flash, causal; mistakes are named as `mha mistakes` \
+         lists them",
         "",
     );
 }
