@@ -111,14 +111,16 @@ pub(super) const ALL: &[Mistake] = &[
     },
 ];
 
+/// Where a cell (row, column) of a sheet comes from, given (rows, sheets, width): its row and column in the whole.
+type Cut = fn(usize, usize, usize, (usize, usize, usize)) -> (usize, usize);
+
+/// Where a cell comes from, given its place in a row-major output and (n, h, d_v): token, head, column.
+type Merge = fn(usize, (usize, usize, usize)) -> (usize, usize, usize);
+
 const Q_HEADS: Name = Name::Stack(Stack::QHeads);
 
 /// Cuts Q, K and V in another way: `place(row, column, sheet, (rows, sheets, width))` is where a cell comes from.
-fn split(
-    draft: &mut Draft<'_>,
-    said: &'static str,
-    place: fn(usize, usize, usize, (usize, usize, usize)) -> (usize, usize),
-) -> Option<()> {
+fn split(draft: &mut Draft<'_>, said: &'static str, place: Cut) -> Option<()> {
     let Attention { num_heads, num_kv_heads, d_k, d_v, .. } = draft.attention;
     if num_heads < 2 {
         return None;
@@ -201,10 +203,7 @@ fn one_wide_head(draft: &mut Draft<'_>, scale: Scale) -> Option<()> {
 
 /// Leaves Q, K, V as (n, h, d): one "head" a token, whose rows are the heads. `merge(flat place in a row-major output,
 /// (n, h, d_v))` says which token, head and column a cell of concat comes from.
-fn across(
-    draft: &mut Draft<'_>,
-    merge: fn(usize, (usize, usize, usize)) -> (usize, usize, usize),
-) -> Option<()> {
+fn across(draft: &mut Draft<'_>, merge: Merge) -> Option<()> {
     let Attention { num_heads: h, num_kv_heads, d_k, d_v, .. } = draft.attention;
     let (n, n_kv) = draft.lengths()?;
     if h < 2 || num_kv_heads != h || n != n_kv || !is_plain(draft) {
