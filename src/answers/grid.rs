@@ -32,6 +32,9 @@ const ENOUGH_ALONE: usize = 4;
 /// a few short numbers (12.5 beside 0.1234) are no sign of the other.
 const RARELY: f64 = 8.0;
 
+/// So many numbers are asked before all are.
+const SOME: usize = 4096;
+
 /// Numbers of at most so many decimals or digits are told no more finely than single precision computes.
 const SHORT_DIGITS: u8 = 12;
 
@@ -78,12 +81,22 @@ fn telling<'a>(arrays: impl Iterator<Item = &'a Array>) -> impl Iterator<Item = 
 }
 
 /// The coarsest grid to which all numbers were rounded; `throughout` where they are those of a whole file.
+///
+/// Of many numbers some are asked first: what does not hold for them does not hold for all.
 fn rounded<I: Iterator<Item = f64>>(numbers: impl Fn() -> I, throughout: bool) -> Option<Grain> {
-    let storage = if numbers().all(|number| is_single(number) || is_printed_single(number)) {
-        Grain::Single
-    } else {
-        Grain::Double
-    };
+    let count = numbers().count();
+    if count <= 2 * SOME {
+        return rounded_all(numbers, throughout);
+    }
+    let grain = rounded_all(|| numbers().step_by(count / SOME), throughout)?;
+    match numbers().all(|number| grain.round(number) as f32 == number as f32) {
+        true => Some(grain),
+        false => rounded_all(numbers, throughout),
+    }
+}
+
+fn rounded_all<I: Iterator<Item = f64>>(numbers: impl Fn() -> I, throughout: bool) -> Option<Grain> {
+    let storage = if numbers().all(is_single) { Grain::Single } else { Grain::Double };
     let on = |grain: Grain, number: f64| {
         let near = grain.round(number);
         near == number || storage == Grain::Single && near as f32 == number as f32
@@ -113,7 +126,11 @@ fn rounded<I: Iterator<Item = f64>>(numbers: impl Fn() -> I, throughout: bool) -
     });
     let significant = if throughout { digits(2, Grain::Significant) } else { None };
     let binary = |grain: Grain, used: u32| {
-        let all = numbers().all(|number| on(grain, number));
+        let is_held = |number: f64| {
+            let near = grain.round(number);
+            near == number || is_printed_single(number) && near as f32 == number as f32
+        };
+        let all = numbers().all(is_held);
         let using = numbers().filter(|number| binary_digits(*number) >= used).count();
         (all && 2 * using >= count).then_some(grain)
     };
@@ -121,7 +138,10 @@ fn rounded<I: Iterator<Item = f64>>(numbers: impl Fn() -> I, throughout: bool) -
         (throughout && count >= ENOUGH_SHORTEST && numbers().all(|number| is_shortest(number, grain)))
             .then_some(grain)
     };
-    if let Some(grain) = shortest(Grain::Half).or_else(|| shortest(Grain::Brain)) {
+    // Four decimals of a number below 1, and three digits of any, are also the shortest of some half: typed first.
+    let is_typed = (1..=4).any(|digits| decimals == Some(Grain::Decimals(digits)))
+        || (1..=3).any(|digits| significant == Some(Grain::Significant(digits)));
+    if !is_typed && let Some(grain) = shortest(Grain::Half).or_else(|| shortest(Grain::Brain)) {
         return Some(grain);
     }
     let half = binary(Grain::Half, 8);
@@ -172,9 +192,10 @@ fn is_single(number: f64) -> bool {
     f64::from(number as f32) == number
 }
 
-/// Whether a number is what is printed for a single: the shortest decimal that is nearest to it and to no other.
+/// Whether a number may be what is printed for a single: nine digits tell any of them from its neighbours. (Which of two
+/// equally near decimals is printed differs from program to program.)
 fn is_printed_single(number: f64) -> bool {
-    (number as f32).to_string().parse::<f64>() == Ok(number)
+    Grain::Significant(9).round(number) == number
 }
 
 /// Whether a number has few digits, on a grid that is coarser than doubles are there anyway.
