@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use mha::answers::{self, Answers, Expected, Grain, ORDER, readings};
 use mha::arrays::{Array, Kind, npz};
 use mha::mistakes::{Draft, Form, Mistake, Wrong, catalogue};
-use mha::ops::{Arithmetic, Operation, View};
-use mha::plan::{Call, Name, Plan, StepId, attention};
+use mha::ops::{Arithmetic, Operation, Real, View};
+use mha::plan::{Call, Name, Plan, StepId, attention, inputs_as};
 use nalgebra::DMatrix;
 
 /// A mistake in one of its forms.
@@ -37,19 +37,29 @@ pub(crate) fn order(name: Name) -> usize {
 }
 
 /// Computes every step of a plan in a fixed order of sums; `round` is asked after each step that computes something.
-fn values(plan: &Plan, call: &Call, mut round: impl FnMut(StepId, f64) -> f64) -> Values {
-    let mut values = Values::new();
+fn values<T: Real>(plan: &Plan, call: &Call, mut round: impl FnMut(StepId, f64) -> f64) -> Values {
+    let inputs = inputs_as::<T>(&call.inputs);
+    let mut values: BTreeMap<StepId, DMatrix<T>> = BTreeMap::new();
     for step in plan.steps() {
         let value = match step.inputs.as_slice() {
-            [] => (*call.inputs[&step.id]).clone(),
+            [] => (*inputs[&step.id]).clone(),
             inputs => {
-                let views: Vec<View<'_, f64>> = inputs.iter().map(|id| values[id].as_view()).collect();
-                step.op.compute(&views, Arithmetic::Ordered).map(|cell| round(step.id, cell))
+                let views: Vec<View<'_, T>> = inputs.iter().map(|id| values[id].as_view()).collect();
+                let computed = step.op.compute(&views, Arithmetic::Ordered);
+                computed.map(|cell| T::of(round(step.id, cell.value())))
             }
         };
         values.insert(step.id, value);
     }
-    values
+    values.into_iter().map(|(id, value)| (id, value.map(T::value))).collect()
+}
+
+/// The same as a program computes it whose numbers are told as finely as `grain`: single precision in single precision.
+fn values_in(grain: Grain, plan: &Plan, call: &Call) -> Values {
+    match grain {
+        Grain::Single => values::<f32>(plan, call, |_, cell| cell),
+        _ => values::<f64>(plan, call, |_, cell| cell),
+    }
 }
 
 /// A step as it stands in a file: (batch, head, row, column), without the axes that it does not have.
@@ -85,14 +95,17 @@ impl Right {
     }
 
     /// All steps, computed rightly.
-    pub(crate) fn sheets(&self) -> Vec<Sheet> {
-        self.rounded_on_the_way(|_, cell| cell)
+    pub(crate) fn sheets(&self, grain: Grain) -> Vec<Sheet> {
+        self.shown(&values_in(grain, &self.plan, &self.call))
     }
 
     /// All steps, computed rightly but for rounding on the way.
     pub(crate) fn rounded_on_the_way(&self, round: impl FnMut(StepId, f64) -> f64) -> Vec<Sheet> {
-        let values = values(&self.plan, &self.call, round);
-        self.known().into_iter().filter_map(|name| sheet(&self.seen(), &values, name)).collect()
+        self.shown(&values::<f64>(&self.plan, &self.call, round))
+    }
+
+    fn shown(&self, values: &Values) -> Vec<Sheet> {
+        self.known().into_iter().filter_map(|name| sheet(&self.seen(), values, name)).collect()
     }
 
     /// The wrong plan that several mistakes make together, in the order of the catalogue; one that builds the plan anew
@@ -111,14 +124,14 @@ impl Right {
     }
 
     /// All steps with these mistakes; before each mistake's first step they are as without it.
-    pub(crate) fn with(&self, mistakes: &[Planted]) -> Option<Vec<Sheet>> {
+    pub(crate) fn with(&self, mistakes: &[Planted], grain: Grain) -> Option<Vec<Sheet>> {
         let mut mistakes = mistakes.to_vec();
         mistakes.sort_by_key(|(_, form)| order(form.first));
-        let mut sheets = self.sheets();
+        let mut sheets = self.sheets(grain);
         let known = self.known();
         for count in 1..=mistakes.len() {
             let wrong = self.wrong(&mistakes[..count])?;
-            let values = values(&wrong.plan, &self.call, |_, cell| cell);
+            let values = values_in(grain, &wrong.plan, &self.call);
             let from = order(mistakes[count - 1].1.first);
             sheets.retain(|sheet| order(sheet.name) < from);
             let later = known.iter().filter(|name| order(**name) >= from);
