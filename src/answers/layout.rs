@@ -187,28 +187,29 @@ impl Reading {
 /// added, then in other layouts. Layouts that put every number in the same place are given once.
 ///
 /// None where no layout fits, or where there are no numbers: then the shape itself is what is to be told. At most seven
-/// readings, none of them larger than the tensor.
-pub fn readings(array: &Array, expected: &Expected) -> Vec<Reading> {
-    if array.is_empty() {
-        return Vec::new();
-    }
-    if expected.count() != Some(array.len()) {
-        return repeated(array, expected).into_iter().collect();
-    }
+/// readings, none of them larger than the tensor, and each made when it is asked for.
+pub fn each_reading<'a>(array: &'a Array, expected: &'a Expected) -> impl Iterator<Item = Reading> + 'a {
+    let fits = !array.is_empty() && expected.count() == Some(array.len());
     let mut taken: Vec<[usize; 4]> = Vec::new();
-    let mut found = Vec::new();
-    for (layout, axes) in LAYOUTS {
-        let Some(ones) = same_but_for_ones(&array.shape, &expected.shape(axes)) else { continue };
+    let layouts = if fits { LAYOUTS } else { &[] };
+    let found = layouts.iter().filter_map(move |(layout, axes)| {
+        let ones = same_but_for_ones(&array.shape, &expected.shape(axes))?;
         let strides = expected.strides(axes);
         if taken.contains(&strides) {
-            continue;
+            return None;
         }
         taken.push(strides);
         let how = layout.iter().copied().chain(ones).collect();
-        found.push(Reading { sheets: expected.sheets(&array.data, strides), how });
-    }
-    found.extend(apart(array, expected));
-    found
+        Some(Reading { sheets: expected.sheets(&array.data, strides), how })
+    });
+    let apart = fits.then(|| apart(array, expected)).into_iter().flatten();
+    let repeated = (!fits && !array.is_empty()).then(|| repeated(array, expected)).flatten();
+    found.chain(apart).chain(repeated)
+}
+
+/// [`each_reading`], all of them at once.
+pub fn readings(array: &Array, expected: &Expected) -> Vec<Reading> {
+    each_reading(array, expected).collect()
 }
 
 /// What of axes of length one makes a shape another; the outer `None` where more than that is different.

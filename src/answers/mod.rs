@@ -24,7 +24,7 @@ mod told;
 use std::path::PathBuf;
 
 pub use grain::Grain;
-pub use layout::{Expected, Layout, Plain, Reading, plain, readings};
+pub use layout::{Expected, Layout, Plain, Reading, each_reading, plain, readings};
 
 use crate::arrays::{Array, limits};
 use crate::fault::{Fault, Faults, Outcome};

@@ -3,7 +3,7 @@
 use super::diagnose::{At, Measured};
 use super::difference::{Cell, Difference, Pair, compare};
 use super::fit;
-use crate::answers::{Answers, Expected, Layout, Tensor, plain, readings};
+use crate::answers::{Answers, Expected, Layout, Tensor, each_reading, plain};
 use crate::plan::{Name, Stack};
 
 /// A step that both have.
@@ -109,7 +109,7 @@ fn beside(one: &Tensor, other: &Tensor, widths: Widths) -> Compared {
     let expected = Expected { batch, sheets, rows, columns };
     let tolerance = compared.tolerance;
     let mut best: Option<(Vec<Layout>, Difference)> = None;
-    for reading in readings(&one.array, &expected) {
+    for reading in each_reading(&one.array, &expected) {
         let difference = compare(&Pair {
             name: one.name,
             theirs: &reading.sheets,

@@ -8,7 +8,7 @@ use super::bench::{Bench, Own, Value};
 use super::draft::Wrong;
 use super::fit::{self, Fit, Tolerance};
 use super::rows;
-use crate::answers::{Expected, Grain, Layout, ORDER, Reading, Tensor, readings};
+use crate::answers::{Expected, Grain, Layout, ORDER, Reading, Tensor, each_reading};
 use crate::ops::{Arithmetic, Operation, View};
 use crate::plan::{Call, Name, Plan, Stack, StepId};
 
@@ -17,9 +17,17 @@ pub(super) struct Exhibit<'a> {
     pub(super) tensor: &'a Tensor,
     /// Its place in the order of the computation.
     pub(super) order: usize,
-    readings: Vec<(Expected, Vec<Reading>)>,
+    read: Vec<Read>,
     /// By how much a computation in its precision is off: known once someone asks.
     chain: Option<(f64, f64)>,
+}
+
+/// A tensor read as certain sizes, the plainest reading first.
+struct Read {
+    expected: Expected,
+    found: Vec<Reading>,
+    /// Whether every layout has been tried.
+    complete: bool,
 }
 
 /// All of them, and where plans are computed.
@@ -71,7 +79,7 @@ impl<'a> Court<'a> {
     pub(super) fn new(call: &'a Call, right: &Plan, tensors: &'a [Tensor]) -> Self {
         let exhibits = tensors
             .iter()
-            .map(|tensor| Exhibit { tensor, order: order(tensor.name), readings: Vec::new(), chain: None })
+            .map(|tensor| Exhibit { tensor, order: order(tensor.name), read: Vec::new(), chain: None })
             .collect();
         let work: usize = right.steps().iter().map(|step| step.shape.0 * step.shape.1).sum();
         let threads =
@@ -100,30 +108,57 @@ impl<'a> Court<'a> {
         self.bench.run(&wrong.plan, own, &ids)
     }
 
-    /// The ways to read an exhibit, as far as they are allowed.
-    pub(super) fn readings(&mut self, exhibit: usize, expected: Expected) -> &[Reading] {
+    /// The ways to read an exhibit: the plainest alone, or all of them.
+    fn read(&mut self, exhibit: usize, expected: Expected, all: bool) -> usize {
         let exhibit = &mut self.exhibits[exhibit];
-        let place = exhibit.readings.iter().position(|(known, _)| *known == expected).unwrap_or_else(|| {
-            exhibit.readings.push((expected, readings(&exhibit.tensor.array, &expected)));
-            exhibit.readings.len() - 1
+        let place = exhibit.read.iter().position(|read| read.expected == expected).unwrap_or_else(|| {
+            let found = each_reading(&exhibit.tensor.array, &expected).take(1).collect();
+            exhibit.read.push(Read { expected, found, complete: false });
+            exhibit.read.len() - 1
         });
-        &exhibit.readings[place].1
+        let read = &mut exhibit.read[place];
+        if all && !read.complete {
+            read.found.extend(each_reading(&exhibit.tensor.array, &expected).skip(1));
+            read.complete = true;
+        }
+        place
+    }
+
+    /// The plainest way to read an exhibit.
+    pub(super) fn plainest(&mut self, exhibit: usize, expected: Expected) -> Option<&Reading> {
+        let place = self.read(exhibit, expected, false);
+        self.exhibits[exhibit].read[place].found.first()
+    }
+
+    /// The way to read an exhibit with these changes of its layout, or else the plainest; with where plans are computed.
+    pub(super) fn reading(
+        &mut self,
+        exhibit: usize,
+        expected: Expected,
+        how: &[Layout],
+    ) -> Option<(&Reading, &Bench<'a>)> {
+        let place = self.read(exhibit, expected, !is_plain(how));
+        let found = &self.exhibits[exhibit].read[place].found;
+        let reading = found.iter().find(|reading| reading.how == how).or(found.first())?;
+        Some((reading, &self.bench))
     }
 
     /// Sets an exhibit beside what a plan computes.
     pub(super) fn judge(&mut self, exhibit: usize, wrong: &Wrong, own: &Own, leniency: Leniency) -> Judged {
         let name = self.exhibits[exhibit].tensor.name;
         let Some((expected, ids)) = Self::expected(wrong, name) else { return Judged::nothing() };
-        if self.readings(exhibit, expected).is_empty() {
+        let Some(has_shape) = self.plainest(exhibit, expected).map(|reading| is_plain(&reading.how)) else {
             return Judged::nothing();
-        }
+        };
+        let all = leniency == Leniency::AnyLayout || !has_shape;
+        let place = self.read(exhibit, expected, all);
         let Some(values) = self.bench.run(&wrong.plan, own, &ids) else { return Judged::nothing() };
         let key = (exhibit, values, leniency);
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
         let hidden = self.hidden(wrong, own, name);
-        let judged = self.compare(exhibit, expected, &key.1, hidden.as_deref(), leniency);
+        let judged = self.compare(exhibit, place, &key.1, hidden.as_deref(), all);
         self.known.insert(key, judged.clone());
         judged
     }
@@ -158,7 +193,7 @@ impl<'a> Court<'a> {
         let whole = self.largest_theirs(exhibit);
         let widen = if largest > 0.0 { (whole / largest).max(1.0) } else { return None };
         let tolerance = Tolerance { strict: tolerance.strict * widen, loose: tolerance.loose * widen };
-        let reading = self.readings(exhibit, expected).first().filter(|reading| is_plain(&reading.how))?;
+        let reading = self.plainest(exhibit, expected).filter(|reading| is_plain(&reading.how))?;
         let theirs: Vec<DMatrix<f64>> = reading.sheets.iter().map(|sheet| sheet.select_rows(&rows)).collect();
         let ours = values.iter().map(|value| self.bench.get(*value));
         Some(fit::fit(&theirs, ours, tolerance, |_, _, _| false).beyond)
@@ -182,20 +217,17 @@ impl<'a> Court<'a> {
     fn compare(
         &mut self,
         exhibit: usize,
-        expected: Expected,
+        place: usize,
         values: &[Value],
         hidden: Option<&[Value]>,
-        leniency: Leniency,
+        all: bool,
     ) -> Judged {
         let tolerance = self.tolerance(exhibit, values);
         let entry = &self.exhibits[exhibit];
         let masked = entry.tensor.name == Name::Stack(Stack::MaskedScores);
-        let Some((_, readings)) = entry.readings.iter().find(|(known, _)| *known == expected) else {
-            return Judged::nothing();
-        };
+        let readings = &entry.read[place].found;
         let has_shape = readings.iter().any(|reading| is_plain(&reading.how));
-        let allowed =
-            |reading: &&Reading| leniency == Leniency::AnyLayout || !has_shape || is_plain(&reading.how);
+        let allowed = |reading: &&Reading| all || is_plain(&reading.how);
         let sheets = || values.iter().map(|value| self.bench.get(*value));
         let (_, least) = fit::extremes(sheets());
         let excused = |sheet: usize, place: usize, theirs: f64| {

@@ -217,7 +217,7 @@ fn seen(court: &mut Court<'_>) -> Option<Seen> {
     let right = court.right.clone();
     let (expected, _) = Court::expected(&right, weights)?;
     let values = court.values(&right, &Own::new(), weights)?;
-    let theirs = court.readings(exhibit, expected).first()?.sheets.clone();
+    let theirs = court.plainest(exhibit, expected)?.sheets.clone();
     Some(Seen { theirs, right: values.into_iter().map(|value| court.bench.get(value).clone()).collect() })
 }
 
@@ -355,8 +355,7 @@ fn difference(court: &mut Court<'_>, exhibit: usize, how: &[Layout]) -> Option<D
     let (expected, _) = Court::expected(&right, name)?;
     let values = court.values(&right, &Own::new(), name)?;
     let tolerance = court.tolerance(exhibit, &values).strict;
-    let readings = court.readings(exhibit, expected);
-    let mut theirs = readings.iter().find(|reading| reading.how == how).or(readings.first())?.sheets.clone();
+    let mut theirs = court.reading(exhibit, expected, how)?.0.sheets.clone();
     let ours: Vec<_> = values.iter().map(|value| court.bench.get(*value).clone()).collect();
     if name == Name::Stack(Stack::MaskedScores) {
         // A large negative number hides as well as −∞: no difference.
@@ -407,7 +406,7 @@ fn after(court: &mut Court<'_>, right: &Plan, seen: Option<&Seen>, first: usize)
     let name = court.exhibits[first].tensor.name;
     let plan = court.right.clone();
     let (expected, ids) = Court::expected(&plan, name)?;
-    let sheets = court.readings(first, expected).first()?.sheets.clone();
+    let sheets = court.plainest(first, expected)?.sheets.clone();
     let own: Own = ids.iter().copied().zip(sheets.into_iter().map(|sheet| court.bench.keep(sheet))).collect();
     let rest: Vec<usize> = (first + 1..court.exhibits.len()).collect();
     if rest.is_empty() {

@@ -5,7 +5,7 @@ use super::court::{Court, Judged};
 use super::diagnose::{At, Measured};
 use super::draft::Wrong;
 use super::fit;
-use crate::answers::{Expected, Layout, Reading};
+use crate::answers::{Expected, Layout};
 use crate::plan::{Name, Stack};
 
 impl Court<'_> {
@@ -19,7 +19,7 @@ impl Court<'_> {
         let (expected, _) = Self::expected(right, name)?;
         let values = self.values(right, &Own::new(), name)?;
         let tolerance = self.tolerance(exhibit, &values);
-        let reading = self.readings(exhibit, expected).first()?.clone();
+        let reading = self.plainest(exhibit, expected)?.clone();
         let scaled: Vec<_> = values.iter().map(|value| self.bench.get(*value) * scale).collect();
         let fit = fit::fit(&reading.sheets, scaled.iter(), tolerance, |_, _, _| false);
         fit.is_strict().then_some(Judged { fit, how: reading.how, has_shape: true })
@@ -37,9 +37,8 @@ impl Court<'_> {
         let tolerance = self.tolerance(exhibit, values);
         let factor = if scaled { self.call.attention.scale_value() } else { 1.0 };
         let name = self.exhibits[exhibit].tensor.name;
-        let readings = self.readings(exhibit, expected).to_vec();
-        let reading: &Reading = readings.iter().find(|reading| reading.how == how).or(readings.first())?;
-        let (_, least) = fit::extremes(values.iter().map(|value| self.bench.get(*value)));
+        let (reading, bench) = self.reading(exhibit, expected, how)?;
+        let (_, least) = fit::extremes(values.iter().map(|value| bench.get(*value)));
         let heads = expected.sheets.unwrap_or(1).max(1);
         let at = |sheet: usize, row: usize, column: usize| At {
             sequence: expected.batch.map(|_| sheet / heads),
@@ -49,7 +48,7 @@ impl Court<'_> {
         };
         let mut measured = Measured { largest: 0.0, at: at(0, 0, 0), first: at(0, 0, 0), cells: 0, of: 0 };
         for (sheet, (theirs, value)) in reading.sheets.iter().zip(values).enumerate() {
-            let ours = self.bench.get(*value);
+            let ours = bench.get(*value);
             measured.of += ours.len();
             for row in 0..ours.nrows() {
                 for column in 0..ours.ncols() {
