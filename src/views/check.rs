@@ -242,7 +242,7 @@ fn these(explanation: &Explanation) -> &'static str {
 fn yours(diagnosis: &Diagnosis) -> String {
     match diagnosis.steps.len() {
         1 => format!("exactly your {}", diagnosis.steps[0].name),
-        steps => format!("exactly your {steps} tensors, right and wrong ones"),
+        steps => format!("exactly your {steps} tensors"),
     }
 }
 
