@@ -12,7 +12,8 @@ mod tasks;
 use std::sync::Arc;
 
 use handed::{
-    Planted, Right, Sheet, apart, apart_in_any_layout, forms, handed_over, order, rounded, tolerance,
+    Planted, Right, Sheet, apart, apart_as_it_stands, apart_in_any_layout, forms, handed_over, order,
+    rounded, tolerance,
 };
 use mha::answers::Grain;
 use mha::mistakes::Turn;
@@ -76,9 +77,7 @@ impl Attempt<'_> {
     /// Whether these mistakes give everything that was handed over.
     fn is_given_by(&self, mistakes: &[Planted]) -> bool {
         let Some(sheets) = self.right.with(mistakes, Grain::Double) else { return false };
-        let (plain, any) = (self.distances(&sheets, apart), self.distances(&sheets, apart_in_any_layout));
-        // What the mistakes change has to be there as it stands, unless its shape says that it does not stand so.
-        plain.iter().zip(any).all(|(plain, any)| *plain <= FAINT || any <= FAINT)
+        self.distances(&sheets, apart_as_it_stands).iter().all(|distance| *distance <= FAINT)
     }
 
     /// What stands in the report of a failure.
@@ -103,11 +102,9 @@ fn precisions() -> impl Strategy<Value = Grain> {
 
 /// `cases` problems; those that a property has nothing to say of do not count.
 fn runner(cases: u32) -> TestRunner {
-    let cases = cases * std::env::var("HUNT").map_or(1, |times| times.parse().unwrap());
-    let rng_seed = if std::env::var("HUNT").is_ok() { RngSeed::Random } else { RngSeed::Fixed(20) };
     TestRunner::new(ProptestConfig {
         cases,
-        rng_seed,
+        rng_seed: RngSeed::Fixed(20), // the same problems every time
         failure_persistence: None,
         max_global_rejects: 20_000,
         ..ProptestConfig::default()
@@ -185,12 +182,12 @@ fn every_form_is_found(cases: u32, given: impl Strategy<Value = Given> + Clone) 
 
 #[test]
 fn every_mistake_is_found_in_the_output_alone() {
-    every_form_is_found(3, Just(Given::Output));
+    every_form_is_found(2, Just(Given::Output));
 }
 
 #[test]
 fn every_mistake_is_found_in_all_tensors() {
-    every_form_is_found(3, Just(Given::All));
+    every_form_is_found(2, Just(Given::All));
 }
 
 #[test]
@@ -301,7 +298,8 @@ fn two_mistakes_at_once_are_found_or_the_first_of_them() {
             )
         };
         is_located(&attempt, &told).map_err(|error| TestCaseError::fail(format!("{}: {error}", said())))?;
-        if told.explanations.is_empty() {
+        // Which weights dropout left out can be seen beside right scores only.
+        if told.explanations.is_empty() && pair.iter().any(|(mistake, _)| mistake.name == "dropout-left-on") {
             let partly = told.partly.iter().flat_map(|partly| &partly.explanations);
             let first = partly
                 .flat_map(Explanation::names)

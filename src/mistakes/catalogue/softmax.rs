@@ -199,6 +199,8 @@ fn dropped(draft: &mut Draft<'_>) -> Option<()> {
 }
 
 /// 1/(1 − p), if some weights are 0 and the others larger than they should be by one and the same factor.
+///
+/// Some must be left in two rows at least: what a mask leaves of one row is larger by one factor, too.
 fn kept_factor(theirs: &[DMatrix<f64>], right: &[DMatrix<f64>]) -> Option<f64> {
     let same = theirs.len() == right.len() && theirs.iter().zip(right).all(|(a, b)| a.shape() == b.shape());
     if !same {
@@ -210,5 +212,35 @@ fn kept_factor(theirs: &[DMatrix<f64>], right: &[DMatrix<f64>]) -> Option<f64> {
         .filter(|(theirs, _)| **theirs != 0.0)
         .fold((0.0, 0.0), |(above, below), (theirs, right)| (above + theirs * right, below + right * right));
     let factor = above / below;
-    (dropped > 0 && factor > 1.0 && factor <= 1.0 / (1.0 - MOST_DROPPED)).then_some(factor)
+    let rows = theirs.iter().zip(right).flat_map(|(theirs, right)| theirs.row_iter().zip(right.row_iter()));
+    let kept = |theirs: f64, right: f64| theirs != 0.0 && right > 0.0;
+    let rows_kept = rows.filter(|(theirs, right)| theirs.iter().zip(right.iter()).any(|(a, b)| kept(*a, *b)));
+    (dropped > 0 && rows_kept.count() > 1 && factor > 1.0 && factor <= 1.0 / (1.0 - MOST_DROPPED)).then_some(factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of square matrices, row by row.
+    fn factor(theirs: &[f64], right: &[f64]) -> Option<f64> {
+        let size = theirs.len().isqrt();
+        let matrix = |cells: &[f64]| DMatrix::from_row_slice(size, size, cells);
+        kept_factor(&[matrix(theirs)], &[matrix(right)])
+    }
+
+    /// One weight of three is dropped, and the others are 1 / (1 − 0.2) = 1.25 times what they should be.
+    #[test]
+    fn dropout_is_one_factor_for_all_that_is_left() {
+        assert_eq!(factor(&[1.25, 0.0, 0.0, 0.9375], &[1.0, 0.0, 0.25, 0.75]), Some(1.25));
+    }
+
+    /// The first token is padding. A causal mask that hides the diagonal, too, leaves one weight: 1 in place of 0.4.
+    /// That is 2.5 times as much, but so would be anything else by some factor.
+    #[test]
+    fn one_row_that_is_left_is_no_sign_of_dropout() {
+        let right = [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.4, 0.6];
+        let theirs = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
+        assert_eq!(factor(&theirs, &right), None);
+    }
 }
