@@ -71,7 +71,8 @@ impl Grain {
                 let after_the_first = usize::from(digits).saturating_sub(1);
                 format!("{value:.after_the_first$e}").parse().unwrap_or(value)
             }
-            Self::Single | Self::Half | Self::Brain => self.binary().map_or(value, |grid| {
+            Self::Single => f64::from(value as f32),
+            Self::Half | Self::Brain => self.binary().map_or(value, |grid| {
                 let step = 2.0 * self.unit(value);
                 let rounded = (value / step).round_ties_even() * step;
                 let beyond = 2_f64.powi(grid.highest) * 2.0;
@@ -92,6 +93,14 @@ impl Grain {
             Self::Significant(1) => "1 significant digit".to_owned(),
             Self::Significant(digits) => format!("{digits} significant digits"),
         }
+    }
+}
+
+/// 2^exponent, also below the smallest normal number.
+fn power_of_two(exponent: i32) -> f64 {
+    match u64::try_from(exponent + 1023) {
+        Ok(field) if field > 0 && field < 2047 => f64::from_bits(field << 52),
+        _ => 2_f64.powi(exponent),
     }
 }
 

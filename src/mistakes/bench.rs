@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use nalgebra::DMatrix;
 
+use super::fit;
 use crate::ops::{Arithmetic, Op, Operation, View};
 use crate::plan::{Inputs, Plan, StepId};
 
@@ -17,6 +18,8 @@ pub(super) struct Bench<'a> {
     inputs: &'a Inputs,
     arithmetic: Arithmetic,
     values: Vec<Arc<DMatrix<f64>>>,
+    /// The largest size and the smallest number of values that were asked for them.
+    extremes: HashMap<Value, (f64, f64)>,
     given: HashMap<StepId, Value>,
     made: HashMap<Key, Vec<(Op, Value)>>,
     /// In which order they were made, to forget the newest first.
@@ -45,6 +48,7 @@ impl<'a> Bench<'a> {
             inputs,
             arithmetic,
             values: Vec::new(),
+            extremes: HashMap::new(),
             given: HashMap::new(),
             made: HashMap::new(),
             log: Vec::new(),
@@ -55,6 +59,16 @@ impl<'a> Bench<'a> {
     /// The numbers of a value.
     pub(super) fn get(&self, value: Value) -> &DMatrix<f64> {
         &self.values[value]
+    }
+
+    /// The largest size and the smallest of all numbers in some values.
+    pub(super) fn extremes(&mut self, values: &[Value]) -> (f64, f64) {
+        values.iter().fold((0.0, f64::INFINITY), |(largest, least), value| {
+            let matrix = &self.values[*value];
+            let (l, s) =
+                *self.extremes.entry(*value).or_insert_with(|| fit::extremes(std::iter::once(&**matrix)));
+            (largest.max(l), least.min(s))
+        })
     }
 
     /// Keeps numbers that nothing here made.

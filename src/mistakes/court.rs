@@ -18,8 +18,28 @@ pub(super) struct Exhibit<'a> {
     /// Its place in the order of the computation.
     pub(super) order: usize,
     read: Vec<Read>,
-    /// By how much a computation in its precision is off: known once someone asks.
-    chain: Option<(f64, f64)>,
+    /// The rows of it that were looked at first.
+    few: Option<FewRows>,
+}
+
+/// A few rows of a tensor as it stands, and the largest number of all of it.
+struct FewRows {
+    place: usize,
+    sheets: Vec<DMatrix<f64>>,
+    largest: f64,
+}
+
+impl Exhibit<'_> {
+    /// These rows, in the plainest of the readings at a place; nothing where that is in another layout.
+    fn few_rows(&mut self, place: usize, rows: &[usize]) -> Option<&FewRows> {
+        if self.few.as_ref().is_none_or(|few| few.place != place) {
+            let reading = self.read[place].found.first().filter(|reading| is_plain(&reading.how))?;
+            let sheets = reading.sheets.iter().map(|sheet| sheet.select_rows(rows)).collect();
+            let (largest, _) = fit::extremes(reading.sheets.iter());
+            self.few = Some(FewRows { place, sheets, largest });
+        }
+        self.few.as_ref()
+    }
 }
 
 /// A tensor read as certain sizes, the plainest reading first.
@@ -36,6 +56,8 @@ pub(super) struct Court<'a> {
     pub(super) right: Wrong,
     pub(super) bench: Bench<'a>,
     pub(super) exhibits: Vec<Exhibit<'a>>,
+    /// By how much steps are off when every step is rounded to a grain: known once someone asks.
+    chains: HashMap<Grain, HashMap<Name, (f64, f64)>>,
     /// Fits that are known: exhibit, values, whether every layout was tried.
     known: HashMap<(usize, Vec<Value>, Leniency), Judged>,
 }
@@ -79,7 +101,7 @@ impl<'a> Court<'a> {
     pub(super) fn new(call: &'a Call, right: &Plan, tensors: &'a [Tensor]) -> Self {
         let exhibits = tensors
             .iter()
-            .map(|tensor| Exhibit { tensor, order: order(tensor.name), read: Vec::new(), chain: None })
+            .map(|tensor| Exhibit { tensor, order: order(tensor.name), read: Vec::new(), few: None })
             .collect();
         let work: usize = right.steps().iter().map(|step| step.shape.0 * step.shape.1).sum();
         let threads =
@@ -89,6 +111,7 @@ impl<'a> Court<'a> {
             right: Wrong::right(call, right),
             bench: Bench::new(&call.inputs, Arithmetic::Fast { threads }),
             exhibits,
+            chains: HashMap::new(),
             known: HashMap::new(),
         }
     }
@@ -186,22 +209,15 @@ impl<'a> Court<'a> {
             return None;
         }
         let rows: Vec<usize> = (0..FEW).map(|at| at * (expected.rows - 1) / (FEW - 1)).collect();
+        let place = self.read(exhibit, expected, false);
         let values = self.bench.run_rows(&wrong.plan, own, &ids, &rows)?;
-        let tolerance = self.tolerance(exhibit, &values);
+        let whole = self.exhibits[exhibit].few_rows(place, &rows)?.largest;
         // The largest number of a few rows may be smaller than that of all: not to be strict by accident.
-        let (largest, _) = fit::extremes(values.iter().map(|value| self.bench.get(*value)));
-        let whole = self.largest_theirs(exhibit);
-        let widen = if largest > 0.0 { (whole / largest).max(1.0) } else { return None };
-        let tolerance = Tolerance { strict: tolerance.strict * widen, loose: tolerance.loose * widen };
-        let reading = self.plainest(exhibit, expected).filter(|reading| is_plain(&reading.how))?;
-        let theirs: Vec<DMatrix<f64>> = reading.sheets.iter().map(|sheet| sheet.select_rows(&rows)).collect();
+        let (largest, _) = self.bench.extremes(&values);
+        let tolerance = self.tolerance_of(exhibit, largest.max(whole), true);
+        let theirs = &self.exhibits[exhibit].few.as_ref()?.sheets;
         let ours = values.iter().map(|value| self.bench.get(*value));
-        Some(fit::fit(&theirs, ours, tolerance, |_, _, _| false).beyond)
-    }
-
-    fn largest_theirs(&self, exhibit: usize) -> f64 {
-        let numbers = self.exhibits[exhibit].tensor.array.data.iter().copied();
-        numbers.filter(|number| number.is_finite()).fold(0.0, |largest, number| number.abs().max(largest))
+        Some(fit::fit(theirs, ours, tolerance, |_, _, _| false).beyond)
     }
 
     /// The masked scores beside scores that may have been masked already.
@@ -222,14 +238,37 @@ impl<'a> Court<'a> {
         hidden: Option<&[Value]>,
         all: bool,
     ) -> Judged {
-        let tolerance = self.tolerance(exhibit, values);
+        let (largest, least) = self.bench.extremes(values);
+        let quick = self.tolerance_of(exhibit, largest, false);
+        let judged = self.best(exhibit, place, values, hidden, all, quick, least);
+        if !judged.fit.beyond {
+            return judged;
+        }
+        // Only where the usual tolerance does not do is it worth while to see what rounding every step loses.
+        let careful = self.tolerance_of(exhibit, largest, true);
+        if careful.loose <= quick.loose {
+            return judged;
+        }
+        self.best(exhibit, place, values, hidden, all, careful, least)
+    }
+
+    /// The reading of an exhibit that fits some values best.
+    fn best(
+        &self,
+        exhibit: usize,
+        place: usize,
+        values: &[Value],
+        hidden: Option<&[Value]>,
+        all: bool,
+        tolerance: Tolerance,
+        least: f64,
+    ) -> Judged {
         let entry = &self.exhibits[exhibit];
         let masked = entry.tensor.name == Name::Stack(Stack::MaskedScores);
         let readings = &entry.read[place].found;
         let has_shape = readings.iter().any(|reading| is_plain(&reading.how));
         let allowed = |reading: &&Reading| all || is_plain(&reading.how);
         let sheets = || values.iter().map(|value| self.bench.get(*value));
-        let (_, least) = fit::extremes(sheets());
         let excused = |sheet: usize, place: usize, theirs: f64| {
             let source = match hidden {
                 Some(hidden) => hidden.get(sheet),
@@ -255,46 +294,63 @@ impl<'a> Court<'a> {
 
     /// How far an exhibit may be from these values.
     pub(super) fn tolerance(&mut self, exhibit: usize, values: &[Value]) -> Tolerance {
-        let (largest, _) = fit::extremes(values.iter().map(|value| self.bench.get(*value)));
-        let entry = &self.exhibits[exhibit];
-        let (grain, name) = (entry.tensor.grain, entry.tensor.name);
-        let (chain, of) = match entry.chain {
-            Some(known) => known,
-            None => {
-                let known = self.chain(name, grain).unwrap_or((0.0, 0.0));
-                self.exhibits[exhibit].chain = Some(known);
-                known
-            }
-        };
+        let (largest, _) = self.bench.extremes(values);
+        self.tolerance_of(exhibit, largest, true)
+    }
+
+    /// How far an exhibit may be from values up to `largest`; `chained` where every step may have been rounded.
+    fn tolerance_of(&mut self, exhibit: usize, largest: f64, chained: bool) -> Tolerance {
+        let (grain, name) = (self.exhibits[exhibit].tensor.grain, self.exhibits[exhibit].tensor.name);
+        if !chained {
+            return fit::tolerance(grain, largest, 0.0);
+        }
+        if !self.chains.contains_key(&grain) {
+            let chain = self.chain(grain);
+            self.chains.insert(grain, chain);
+        }
+        let known = self.chains.get(&grain).and_then(|chain| chain.get(&name));
         // Larger numbers lose more.
-        let chain = if of > 0.0 { chain * (largest / of).max(1.0) } else { chain };
+        let chain =
+            known.map_or(0.0, |(error, of)| if *of > 0.0 { error * (largest / of).max(1.0) } else { *error });
         fit::tolerance(grain, largest, chain)
     }
 
-    /// By how much the right computation is off when every step is rounded, and its largest number.
-    fn chain(&mut self, name: Name, grain: Grain) -> Option<(f64, f64)> {
+    /// By how much each exhibit's step of the right computation is off when every step is rounded, and its largest
+    /// number.
+    fn chain(&mut self, grain: Grain) -> HashMap<Name, (f64, f64)> {
         let right = self.right.clone();
-        let (_, ids) = Self::expected(&right, name)?;
-        let exact = self.bench.run(&right.plan, &Own::new(), &ids)?;
+        let typed = matches!(grain, Grain::Decimals(_) | Grain::Significant(_));
         let mut rounded: HashMap<StepId, DMatrix<f64>> = HashMap::new();
-        let mut error = 0.0_f64;
-        let wanted: std::collections::HashSet<StepId> = needed(&right.plan, &ids);
-        for step in right.plan.steps().iter().filter(|step| wanted.contains(&step.id)) {
-            let mut value = match self.call.inputs.get(&step.id) {
-                Some(given) if step.inputs.is_empty() => (**given).clone(),
-                _ => {
-                    let views: Option<Vec<View<'_, f64>>> =
-                        step.inputs.iter().map(|id| rounded.get(id).map(DMatrix::as_view)).collect();
-                    step.op.compute(&views?, Arithmetic::Fast { threads: 1 })
-                }
+        for step in right.plan.steps() {
+            let views = || -> Option<Vec<View<'_, f64>>> {
+                step.inputs.iter().map(|id| rounded.get(id).map(DMatrix::as_view)).collect()
             };
-            let typed = matches!(grain, Grain::Decimals(_) | Grain::Significant(_));
+            let given = self.call.inputs.get(&step.id).filter(|_| step.inputs.is_empty());
+            let value = match given {
+                Some(given) => Some((**given).clone()),
+                None => views().map(|views| step.op.compute(&views, Arithmetic::Fast { threads: 1 })),
+            };
+            let Some(mut value) = value else { continue };
             // What was typed into the lesson is exact; what a program reads is held in its own precision.
             if !step.inputs.is_empty() || !typed {
                 value.apply(|cell| *cell = grain.round(*cell));
             }
             rounded.insert(step.id, value);
         }
+        let names: Vec<Name> = self.exhibits.iter().map(|exhibit| exhibit.tensor.name).collect();
+        names.into_iter().filter_map(|name| Some((name, self.lost(&right, name, &rounded)?))).collect()
+    }
+
+    /// By how much rounded numbers of a step are off, and its largest number.
+    fn lost(
+        &mut self,
+        right: &Wrong,
+        name: Name,
+        rounded: &HashMap<StepId, DMatrix<f64>>,
+    ) -> Option<(f64, f64)> {
+        let (_, ids) = Self::expected(right, name)?;
+        let exact = self.bench.run(&right.plan, &Own::new(), &ids)?;
+        let mut error = 0.0_f64;
         for (id, exact) in ids.iter().zip(&exact) {
             let pairs = rounded.get(id)?.iter().zip(self.bench.get(*exact).iter());
             error = pairs
@@ -302,8 +358,7 @@ impl<'a> Court<'a> {
                 .filter(|difference| difference.is_finite())
                 .fold(error, f64::max);
         }
-        let (largest, _) = fit::extremes(exact.iter().map(|value| self.bench.get(*value)));
-        Some((error, largest))
+        Some((error, self.bench.extremes(&exact).0))
     }
 }
 
@@ -312,14 +367,3 @@ const FEW: usize = 6;
 
 /// From so many numbers in a plan on, products are worth several threads.
 const LARGE: usize = 1 << 18;
-
-/// The steps that these are made from, and themselves.
-fn needed(plan: &Plan, ids: &[StepId]) -> std::collections::HashSet<StepId> {
-    let mut needed: std::collections::HashSet<StepId> = ids.iter().copied().collect();
-    for step in plan.steps().iter().rev() {
-        if needed.contains(&step.id) {
-            needed.extend(&step.inputs);
-        }
-    }
-    needed
-}

@@ -37,8 +37,8 @@ impl Court<'_> {
         let tolerance = self.tolerance(exhibit, values);
         let factor = if scaled { self.call.attention.scale_value() } else { 1.0 };
         let name = self.exhibits[exhibit].tensor.name;
+        let (_, least) = self.bench.extremes(values);
         let (reading, bench) = self.reading(exhibit, expected, how)?;
-        let (_, least) = fit::extremes(values.iter().map(|value| bench.get(*value)));
         let heads = expected.sheets.unwrap_or(1).max(1);
         let at = |sheet: usize, row: usize, column: usize| At {
             sequence: expected.batch.map(|_| sheet / heads),

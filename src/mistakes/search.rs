@@ -167,6 +167,9 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     fn wrong(&self, forms: &[&'static Form]) -> Option<Wrong> {
+        if self.seen.is_none() && forms.iter().any(|form| form.reads_off) {
+            return None; // there is nothing to read it off
+        }
         let mut draft = Draft::new(self.court.call, self.right, self.seen);
         for form in forms {
             (form.change)(&mut draft)?;

@@ -215,7 +215,8 @@ fn kept_factor(theirs: &[DMatrix<f64>], right: &[DMatrix<f64>]) -> Option<f64> {
     let rows = theirs.iter().zip(right).flat_map(|(theirs, right)| theirs.row_iter().zip(right.row_iter()));
     let kept = |theirs: f64, right: f64| theirs != 0.0 && right > 0.0;
     let rows_kept = rows.filter(|(theirs, right)| theirs.iter().zip(right.iter()).any(|(a, b)| kept(*a, *b)));
-    (dropped > 0 && rows_kept.count() > 1 && factor > 1.0 && factor <= 1.0 / (1.0 - MOST_DROPPED)).then_some(factor)
+    (dropped > 0 && rows_kept.count() > 1 && factor > 1.0 && factor <= 1.0 / (1.0 - MOST_DROPPED))
+        .then_some(factor)
 }
 
 #[cfg(test)]
