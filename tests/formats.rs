@@ -10,6 +10,7 @@ use std::fs;
 use std::path::Path;
 
 use mha::arrays::{Array, read_all};
+use mha::lesson::builtin;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -139,7 +140,9 @@ fn an_npz_stacks_heads_and_holds_shared_keys_once() {
 #[test]
 fn npz_and_json_hold_the_same_bits() {
     let here = tempfile::tempdir().unwrap();
-    for lesson in ["two-heads", "telltale", "masks", "cross-attention", "grouped-query"] {
+    // Those with a batch are asked for sequence by sequence, below.
+    let of_one_sequence = |name: &&str| !["padded-batch", "two-sequences"].contains(name);
+    for lesson in builtin::all().iter().map(|lesson| lesson.name).filter(of_one_sequence) {
         let arrays = arrays(here.path(), &["trace", lesson]);
         let trace = json(here.path(), &["trace", lesson]);
         assert_same_numbers(&arrays, &trace, "");

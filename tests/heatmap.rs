@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use mha::lesson::builtin;
 use tempfile::TempDir;
 use unicode_width::UnicodeWidthStr;
 
@@ -201,8 +202,7 @@ projections: {w_q: {random: {seed: 2}}, w_k: {random: {seed: 3}}, w_v: identity,
 #[test]
 fn no_line_is_wider_than_the_page_and_no_name_is_obeyed() {
     let room = room(HOSTILE);
-    let lessons = ["two-heads", "masks", "cross-attention", "telltale", "grouped-query", "lesson.yaml"];
-    for lesson in lessons {
+    for lesson in builtin::all().iter().map(|lesson| lesson.name).chain(["lesson.yaml"]) {
         for width in [20, 40, 80, 200] {
             let wide = width.to_string();
             for layout in ["rows", "columns"] {

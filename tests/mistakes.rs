@@ -209,13 +209,38 @@ fn a_name_may_be_typed_with_capitals_and_underscores() {
 }
 
 /// `two-heads` has identity projections: to exchange those of queries and keys changes the plan, and no number. It has
-/// scores to be scaled, though; `masks` is the first with padding. Nothing built in has RoPE.
+/// scores to be scaled, though; `masks` is the first with padding, and only `rope` has RoPE.
 #[test]
 fn a_lesson_is_named_in_which_the_mistake_can_be_seen() {
     let lesson = |name| Mistake::find(name).unwrap().lesson();
     assert_eq!(lesson("scale-missing"), Some("two-heads"));
     assert_eq!(lesson("padding-mask-missing"), Some("masks"));
     assert_ne!(lesson("q-k-swapped"), Some("two-heads"));
-    assert_eq!(lesson("rope-missing"), None);
-    assert!(page(&["mistakes", "rope-missing"]).contains("no built-in lesson"));
+    assert_eq!(lesson("rope-missing"), Some("rope"));
+    assert!(page(&["mistakes", "rope-missing"]).contains("mha trace rope --mistake rope-missing"));
+}
+
+/// Every mistake can be looked at: the page about it names a lesson that comes with the program, and there the wrong run
+/// tells where it first differs from the right one.
+#[test]
+fn every_mistake_shows_in_a_built_in_lesson() {
+    for mistake in catalogue::all() {
+        let name = mistake.name;
+        let lesson = mistake.lesson().unwrap_or_else(|| panic!("no lesson shows {name}"));
+        let command = format!("mha trace {lesson} --mistake {name}");
+        assert!(page(&["mistakes", name, "--width", "200"]).contains(&command), "{command}");
+        let asked = ["trace", lesson, "--mistake", name, "--format", "json"];
+        let trace: Value = serde_json::from_str(&page(&asked)).unwrap();
+        assert!(trace["first_difference"].is_object(), "{command}: {}", trace["first_difference"]);
+        let told = page(&["trace", lesson, "--mistake", name, "--quiet"]);
+        assert!(told.contains("first difference: "), "{command}: {told}");
+    }
+}
+
+/// 200 · 200 twice is 80000: above 65504, half precision has ∞. Scaled by a half, the product would have been 40000.
+#[test]
+fn a_product_too_large_for_half_precision_is_infinite_in_the_lesson_about_it() {
+    assert_eq!(Mistake::find("fp16-overflow").unwrap().lesson(), Some("large-numbers"));
+    let told = page(&["trace", "large-numbers", "--mistake", "fp16-overflow", "--quiet"]);
+    assert!(told.contains("first difference: head.1.scores[1,1]: 40000 should be, ∞ is"), "{told}");
 }

@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use mha::lesson::builtin;
+
 #[path = "common/run.rs"]
 #[expect(dead_code, reason = "no shell is needed here")]
 mod run;
@@ -126,7 +128,7 @@ fn no_line_is_wider_than_the_page() {
 
 #[test]
 fn ascii_pages_hold_nothing_but_ascii() {
-    for lesson in ["two-heads", "single-head", "telltale", "masks", "cross-attention", "grouped-query"] {
+    for lesson in builtin::all().iter().map(|lesson| lesson.name) {
         for layout in ["rows", "columns"] {
             let text = page(&["trace", lesson, "--ascii", "--layout", layout]);
             assert!(text.is_ascii(), "{lesson}: {:?}", text.lines().find(|line| !line.is_ascii()));

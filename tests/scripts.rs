@@ -17,8 +17,20 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-const BUILT_IN: [&str; 6] =
-    ["two-heads", "single-head", "telltale", "masks", "cross-attention", "grouped-query"];
+const BUILT_IN: [&str; 12] = [
+    "two-heads",
+    "single-head",
+    "telltale",
+    "masks",
+    "cross-attention",
+    "grouped-query",
+    "wait-for-it",
+    "rope",
+    "window-alibi",
+    "large-numbers",
+    "padded-batch",
+    "two-sequences",
+];
 
 /// The lessons of `tests/scripts`, by path.
 fn lessons() -> Vec<PathBuf> {

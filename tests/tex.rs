@@ -247,7 +247,7 @@ fn every_document_compiles_and_nothing_runs_off_the_page() {
         compiles(room.path(), &[lesson, "--exact"]);
         compiled += 1;
     }
-    assert!(compiled >= 8, "six lessons come with mha");
+    assert!(compiled >= 14, "twelve lessons come with mha");
     compiles(room.path(), &["telltale", "--quiet", "--heads", "2"]);
     compiles(room.path(), &["batch.yaml", "--sequence", "all"]);
     compiles(room.path(), &["masks", "--ascii"]);

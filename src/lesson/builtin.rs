@@ -21,8 +21,20 @@ macro_rules! lessons {
 }
 
 /// In the order in which they are best read; the first is the default of `mha trace`.
-const LESSONS: &[Builtin] =
-    lessons!["two-heads", "single-head", "telltale", "masks", "cross-attention", "grouped-query"];
+const LESSONS: &[Builtin] = lessons![
+    "two-heads",
+    "single-head",
+    "telltale",
+    "masks",
+    "cross-attention",
+    "grouped-query",
+    "wait-for-it",
+    "rope",
+    "window-alibi",
+    "large-numbers",
+    "padded-batch",
+    "two-sequences",
+];
 
 /// All of them.
 pub fn all() -> &'static [Builtin] {

@@ -11,7 +11,7 @@ use std::path::Path;
 use super::keys::{self, BINDINGS};
 use super::tests::{event, go, lesson, press, stepping};
 use super::{After, State, Theme, draw};
-use crate::lesson::{Options, parse};
+use crate::lesson::{Options, builtin, parse};
 use crate::views::page::Page;
 
 fn terminal(state: &mut State, theme: Theme, width: u16, height: u16) -> Terminal<TestBackend> {
@@ -214,7 +214,7 @@ proptest! {
 
     #[test]
     fn no_keys_and_no_size_break_it(
-        name in prop::sample::select(vec!["two-heads", "masks", "telltale", "cross-attention", "grouped-query"]),
+        name in prop::sample::select(builtin::all().iter().map(|lesson| lesson.name).collect::<Vec<_>>()),
         keys in prop::collection::vec((any_key(), 1u16..90, 1u16..40), 1..40),
         ascii in any::<bool>(),
     ) {

@@ -62,13 +62,9 @@ pub fn one(mistake: &Mistake, lesson: Option<&str>) -> Vec<Part> {
     if !alike.is_empty() {
         table.row("same step", vec![alike.join(", ")]);
     }
-    let numbers = match lesson {
-        Some(lesson) => format!("mha trace {lesson} --mistake {name}"),
-        None => format!(
-            "no built-in lesson has what it takes (see shows); with one of yours that has: mha trace LESSON --mistake {name}"
-        ),
-    };
-    table.row("in numbers", vec![numbers]);
+    if let Some(lesson) = lesson {
+        table.row("in numbers", vec![format!("mha trace {lesson} --mistake {name}")]);
+    }
     vec![Part::Title(format!("{name}: {}", mistake.summary)), Part::Table(table)]
 }
 

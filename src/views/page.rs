@@ -159,6 +159,7 @@ pub fn ascii(text: &str) -> String {
             '‖' => plain.push_str("||"),
             '⁻' => plain.push_str("^-"),
             'ⁿ' => plain.push_str("^n"),
+            '⁰' => plain.push_str("^0"),
             'ʳ' => plain.push_str("^r"),
             'ᶜ' => plain.push_str("^c"),
             'ᵇ' => plain.push_str("^b"),
@@ -191,6 +192,7 @@ mod tests {
     fn a_formula_can_be_spelled_in_ascii() {
         assert_eq!(ascii("S₁ = Q₁K₁ᵀ / √d_k · 3×2 → 3×3"), "S1 = Q1K1^T / sqrt(d_k) * 3x2 -> 3x3");
         assert_eq!(ascii("e^(5/(2√2)) · √(mean)"), "e^(5/(2sqrt(2))) * sqrt(mean)");
+        assert_eq!(ascii("e⁰ ≥ eⁿ"), "e^0 >= e^n");
     }
 
     #[test]

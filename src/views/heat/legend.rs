@@ -127,14 +127,19 @@ fn strip(scale: &Scale, digits: usize, brush: &Brush) -> String {
     line.painted(brush.colours) + "\n"
 }
 
-/// The scale as rungs of ink, each with the numbers it stands for.
+/// The scale as rungs of ink, each with the numbers it stands for: with fewer digits where a rung is wider than the page.
 fn ladder(scale: &Scale, digits: usize, brush: &Brush) -> String {
     let rungs = brush.ladder();
-    let value =
-        |at: usize| number(scale.least + (scale.most - scale.least) * at as f64 / rungs.len() as f64, digits);
+    let value = |at: usize| scale.least + (scale.most - scale.least) * at as f64 / rungs.len() as f64;
+    let pieces = |digits: usize| -> Vec<String> {
+        let between =
+            |at: usize| format!("{} to {}", number(value(at), digits), number(value(at + 1), digits));
+        rungs.iter().enumerate().map(|(at, rung)| format!("[{rung}{rung}] {}", between(at))).collect()
+    };
+    let fit = |pieces: &Vec<String>| pieces.iter().all(|piece| width(piece) <= brush.page.width);
+    let pieces = (0..=digits).rev().map(pieces).find(fit).unwrap_or_else(|| pieces(0));
     let (mut text, mut taken) = (String::new(), 0);
-    for (at, rung) in rungs.iter().enumerate() {
-        let piece = format!("[{rung}{rung}] {} to {}", value(at), value(at + 1));
+    for piece in pieces {
         let wide = width(&piece);
         if taken > 0 && taken + 2 + wide > brush.page.width {
             text.push('\n');
@@ -175,5 +180,8 @@ mod tests {
         assert_eq!(strip.trim_end_matches('\n').len(), STRIP);
         let ink = Brush { colours: Colours::None, ..brush };
         assert!(ladder(&Scale { least: 0.0, most: 1.0 }, 2, &ink).contains("[▒▒] 0.25 to 0.50"));
+        // [▒▒] 10000.00 to 20000.00 would be 25 wide.
+        let narrow = Brush { page: Page { width: 20, ..Page::default() }, ..ink };
+        assert!(ladder(&Scale { least: 0.0, most: 40000.0 }, 2, &narrow).contains("[▒▒] 10000 to 20000\n"));
     }
 }
