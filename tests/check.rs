@@ -228,6 +228,51 @@ fn the_exit_status_and_the_json_say_what_was_found() {
     }
 }
 
+/// The lesson of two heads has no mask, no positions and no norm: eleven steps. One of them was given.
+#[test]
+fn the_json_lists_the_steps_that_were_not_given() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("mine.json"), r#"{"v": [[1, 0, 1, 0], [0, 1, 0, 1], [1, 1, 0, 0]]}"#)
+        .unwrap();
+    let run = run::run(folder.path(), &["check", "two-heads", "mine.json", "--format", "json"]);
+    let report: Value = serde_json::from_str(&run.out).unwrap();
+    let steps: Vec<(&str, &str)> = report["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| (step["step"].as_str().unwrap(), step["status"].as_str().unwrap()))
+        .collect();
+    let names = "q k v q_heads k_heads v_heads scores weights heads concat output".split(' ');
+    let expected: Vec<_> = names.map(|name| (name, if name == "v" { "right" } else { "missing" })).collect();
+    assert_eq!(steps, expected);
+}
+
+/// On a narrow page the command goes on in a second line; a shell reads the two as one.
+#[test]
+fn the_commands_of_a_report_show_what_they_promise() {
+    let folder = tempfile::tempdir().unwrap();
+    // x is q, k and v. Head 1 sees [1, 0], [0, 1], [1, 1]; cut without a transpose it would see [1, 0], [1, 0], [0, 1].
+    let halves = "{\"q_heads\": [[[1, 0], [1, 0], [0, 1]], [[0, 1], [1, 1], [0, 0]]]}";
+    fs::write(folder.path().join("mine.json"), halves).unwrap();
+    let run = run::run(folder.path(), &["check", "two-heads", "mine.json", "--width", "50"]);
+    let pasted = run.out.split("side by side:\n").nth(1).unwrap_or_else(|| panic!("{}", run.out));
+    let command: Vec<&str> = pasted.lines().take_while(|line| line.starts_with("  ")).collect();
+    let words = shlex::split(&command.join("\n").replace("\\\n", "")).unwrap();
+    assert_eq!(words[..2], ["mha", "trace"]);
+    let words: Vec<&str> = words[1..].iter().map(String::as_str).collect();
+    let shown = run::run(folder.path(), &words);
+    assert_eq!(shown.status, Some(0), "{}", shown.err);
+    assert!(shown.out.contains("wrong on purpose: split-reshape-no-transpose"), "{}", shown.out);
+}
+
+#[test]
+fn tensors_in_place_of_the_lesson_are_sent_to_their_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = run::run(folder.path(), &["check", "mine.npz", "two-heads"]);
+    assert_eq!(run.status, Some(2));
+    assert!(run.err.contains("mha check two-heads mine.npz"), "{}", run.err);
+}
+
 #[test]
 fn the_report_names_the_step_and_the_mistake() {
     for (file, mistake) in BY_HAND {

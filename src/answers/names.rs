@@ -89,6 +89,8 @@ const ALIASES: &[(Name, &[&str])] = &[
             "attn_weights",
             "attention_weights",
             "attn_weight",
+            "attn_output_weights",
+            "attentions",
             "attn",
             "attention",
             "probs",

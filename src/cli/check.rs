@@ -9,6 +9,7 @@ use super::output::{self, Content};
 use super::{Common, Ending, lesson};
 use crate::answers::{self, Answers, ORDER};
 use crate::fault::{Fault, Faults, Outcome};
+use crate::mistakes::Wrong;
 use crate::mistakes::against::against;
 use crate::mistakes::diagnose::diagnose;
 use crate::plan::{Name, attention};
@@ -111,6 +112,11 @@ fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
     if files.is_empty() {
         return Err(nothing_to_check(name).into());
     }
+    if [".npz", ".npy", ".safetensors", ".csv"].iter().any(|ending| name.ends_with(ending)) {
+        let why = "the lesson comes first, and no lesson is written in such a file";
+        let remedy = format!("mha check {} {}", quoted(&files[0]), quoted(name));
+        return Err(Fault::new(format!("{name} is not a lesson"), why, remedy).in_source("LESSON").into());
+    }
     if name == "-" && files.iter().any(|file| file == "-") {
         let why = "standard input can be read once, as the lesson or as your tensors";
         let fault = Fault::new("- is named twice", why, "save one of the two in a file");
@@ -119,23 +125,21 @@ fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
     let problem = lesson::load(name, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
     let call = problem.call();
     let plan = attention::plan(&call)?;
-    let known: Vec<Name> = ORDER
-        .iter()
-        .copied()
-        .filter(|name| crate::mistakes::Wrong::right(&call, &plan).sheets(*name).is_some())
-        .collect();
+    let right = Wrong::right(&call, &plan);
+    let known: Vec<Name> = ORDER.iter().copied().filter(|name| right.sheets(*name).is_some()).collect();
     let files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
     let answers = answers::read(&files, &args.map, &known)?;
     let diagnosis = diagnose(&call, &plan, &answers);
     match args.format {
         CheckFormat::Json => output::write(&args.common, Content::Text, |out| {
-            check_json::write(&problem.title, &answers, &diagnosis, out)
+            check_json::write(&problem.title, &known, &answers, &diagnosis, out)
         })?,
         format => {
             let lesson = quoted(name);
             let report = check::Report {
                 title: &problem.title,
                 lesson: &lesson,
+                known: &known,
                 answers: &answers,
                 diagnosis: &diagnosis,
             };

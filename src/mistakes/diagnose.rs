@@ -104,6 +104,8 @@ pub enum Status {
 pub struct Explanation {
     /// The mistakes, in the order of the computation, each in the form that fits.
     pub mistakes: Vec<(&'static Mistake, &'static Form)>,
+    /// Other forms of the same mistakes that fit about as well; the same one may stand there several times.
+    pub alike: Vec<(&'static Mistake, &'static Form)>,
     /// How well they fit, in tolerances: 1 is at the edge.
     pub worst: f64,
 }
@@ -112,6 +114,19 @@ impl Explanation {
     /// The mistakes' names.
     pub fn names(&self) -> Vec<&'static str> {
         self.mistakes.iter().map(|(mistake, _)| mistake.name).collect()
+    }
+
+    /// The forms of one of its mistakes that fit about as well as the one it is in, each once.
+    pub fn forms_alike(&self, mistake: &Mistake) -> Vec<&'static str> {
+        let chosen =
+            |form: &Form| self.mistakes.iter().any(|(m, f)| m.name == mistake.name && f.name == form.name);
+        let mut names: Vec<&str> = Vec::new();
+        for (of, form) in &self.alike {
+            if of.name == mistake.name && !chosen(form) && !names.contains(&form.name) {
+                names.push(form.name);
+            }
+        }
+        names
     }
 }
 

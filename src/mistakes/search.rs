@@ -12,6 +12,8 @@ use crate::plan::Plan;
 #[derive(Debug, Clone)]
 pub(super) struct Hypothesis {
     mistakes: Vec<(&'static Mistake, &'static Form)>,
+    /// Other forms of the same mistakes that fit about as well.
+    alike: Vec<(&'static Mistake, &'static Form)>,
     pub(super) wrong: Wrong,
     /// How well it fits, tensor by tensor, up to the first that it cannot give.
     fits: Vec<Fit>,
@@ -29,7 +31,7 @@ impl Hypothesis {
 
     pub(super) fn explanation(self) -> Explanation {
         let worst = self.fit().worst;
-        Explanation { mistakes: self.mistakes, worst }
+        Explanation { mistakes: self.mistakes, alike: self.alike, worst }
     }
 
     fn is_read_off(&self) -> bool {
@@ -114,7 +116,12 @@ impl<'s, 'a> Search<'s, 'a> {
                     // Something is wrong before this could be: alone it explains nothing.
                     false => base.into_iter().scan(false, until_beyond).collect(),
                 };
-                self.singles.push(Hypothesis { mistakes: vec![(mistake, form)], wrong, fits });
+                self.singles.push(Hypothesis {
+                    mistakes: vec![(mistake, form)],
+                    alike: Vec::new(),
+                    wrong,
+                    fits,
+                });
             }
         }
     }
@@ -156,7 +163,7 @@ impl<'s, 'a> Search<'s, 'a> {
         self.court.bench.release(mark);
         if fits.len() == self.base.len() && fits.iter().all(|fit| !fit.beyond) {
             let mistakes = vec![earlier.mistakes[0], later.mistakes[0]];
-            self.pairs.push(Hypothesis { mistakes, wrong, fits });
+            self.pairs.push(Hypothesis { mistakes, alike: Vec::new(), wrong, fits });
         }
     }
 
@@ -207,8 +214,12 @@ impl<'s, 'a> Search<'s, 'a> {
         let mut kept: Vec<Hypothesis> = Vec::new();
         for hypothesis in found {
             let rival = hypothesis.fit().worst <= (best * RIVAL).max(AS_GOOD);
-            if rival && kept.iter().all(|kept| kept.names() != hypothesis.names()) {
-                kept.push(hypothesis.clone());
+            if !rival {
+                continue;
+            }
+            match kept.iter_mut().find(|kept| kept.names() == hypothesis.names()) {
+                Some(kept) => kept.alike.extend(&hypothesis.mistakes),
+                None => kept.push(hypothesis.clone()),
             }
         }
         // What is read off the person's own weights fits too easily to stand beside what is not.

@@ -23,8 +23,7 @@ pub fn parts(against: &Against, files: [&str; 2], answers: [&Answers; 2]) -> Vec
         parts.extend(answers.remarks.iter().map(|remark| of_file(format!("{}.", visible(remark)))));
         parts.extend(left_out(&answers.left_out).map(of_file));
     }
-    let columns =
-        [("", Side::Left), ("off by at most", Side::Right), ("at", Side::Left), ("cells off", Side::Right)];
+    let columns = [("", Side::Left), ("off by", Side::Right), ("at", Side::Left), ("cells off", Side::Right)];
     let mut table = Table::new("step", &columns);
     for step in &against.steps {
         table.row(step.name.to_string(), row(step));

@@ -3,7 +3,7 @@
 use super::grid::Side;
 use super::mistakes::mend;
 use super::part::{Part, Table};
-use crate::answers::{Answers, Layout};
+use crate::answers::Answers;
 use crate::fault::visible;
 use crate::mistakes::diagnose::{At, Checked, Diagnosis, Explanation, Measured, Status};
 use crate::mistakes::difference::Whose;
@@ -16,6 +16,8 @@ pub struct Report<'a> {
     pub title: &'a str,
     /// The lesson as a command names it.
     pub lesson: &'a str,
+    /// The steps that the lesson has, in the order of the computation.
+    pub known: &'a [Name],
     /// What was handed over.
     pub answers: &'a Answers,
     /// What was found out.
@@ -27,7 +29,7 @@ pub fn parts(report: &Report<'_>) -> Vec<Part> {
     let mut parts = vec![Part::Title(format!("{}: your tensors beside the right ones", report.title))];
     parts.extend(report.answers.remarks.iter().map(|remark| Part::Say(format!("{}.", visible(remark)))));
     parts.push(Part::Table(steps(&report.diagnosis.steps)));
-    parts.extend(report.diagnosis.steps.iter().flat_map(remarks).map(Part::Say));
+    parts.extend(layouts(&report.diagnosis.steps).map(Part::Say));
     parts.extend(left_out(&report.answers.left_out).map(Part::Say));
     match report.diagnosis.first_wrong.and_then(|first| report.diagnosis.steps.get(first)) {
         None => parts.extend(right(report.diagnosis)),
@@ -37,8 +39,7 @@ pub fn parts(report: &Report<'_>) -> Vec<Part> {
 }
 
 fn steps(steps: &[Checked]) -> Table {
-    let columns =
-        [("", Side::Left), ("off by at most", Side::Right), ("at", Side::Left), ("cells off", Side::Right)];
+    let columns = [("", Side::Left), ("off by", Side::Right), ("at", Side::Left), ("cells off", Side::Right)];
     let mut table = Table::new("step", &columns);
     for step in steps {
         let mut cells = vec![status(step.status).to_owned()];
@@ -106,7 +107,7 @@ pub(super) fn cell(name: Name, at: At) -> String {
 fn status(status: Status) -> &'static str {
     match status {
         Status::Right => "matches",
-        Status::Rounding => "within rounding",
+        Status::Rounding => "rounding",
         Status::Wrong => "wrong",
         Status::Shape => "wrong shape",
     }
@@ -120,35 +121,37 @@ pub(super) fn sizes(shape: &[usize]) -> String {
     shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(" × ")
 }
 
-/// What was recognised in a tensor's layout, and what it is worth.
-fn remarks(step: &Checked) -> Option<String> {
-    let mut said: Vec<String> = step.how.iter().map(|layout: &Layout| layout.told().to_owned()).collect();
-    if step.scaled {
-        said.push(
-            "it is multiplied by the scale already, which is as good as scaling the scores (once)".to_owned(),
-        );
-    }
-    (!said.is_empty() && step.status != Status::Shape).then(|| {
-        format!(
-            "Your {} was recognised in another layout: {}.",
-            visible(&step.called),
-            list(said.iter().map(String::as_str))
-        )
+/// What was recognised in the tensors' layouts, and what it is worth: tensors that are alike in one sentence.
+fn layouts(steps: &[Checked]) -> impl Iterator<Item = String> {
+    let recognised = steps.iter().filter(|step| step.status != Status::Shape).filter_map(|step| {
+        let mut said: Vec<&str> = step.how.iter().map(|layout| layout.told()).collect();
+        if step.scaled {
+            said.push("it is multiplied by the scale already, which is as good as scaling the scores (once)");
+        }
+        (!said.is_empty()).then(|| (step.called.as_str(), list(said)))
+    });
+    together(recognised).into_iter().map(|(names, said)| match names.as_slice() {
+        [_] => format!("Your {} was recognised in another layout: {said}.", visible(&list(names))),
+        _ => format!("Your {} were each recognised in another layout: {said}.", visible(&list(names))),
     })
 }
 
 pub(super) fn left_out(left_out: &[(String, String)]) -> impl Iterator<Item = String> {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (name, why) in left_out {
-        match reasons.iter_mut().find(|(known, _)| known == why) {
-            Some((_, names)) => names.push(name),
-            None => reasons.push((why, vec![name])),
+    together(left_out.iter().map(|(name, why)| (name.as_str(), why.as_str())))
+        .into_iter()
+        .map(|(names, why)| format!("Not compared: {} ({}).", visible(&list(names)), visible(why)))
+}
+
+/// Names of which the same is said, each thing said once.
+fn together<'a, T: PartialEq>(said: impl Iterator<Item = (&'a str, T)>) -> Vec<(Vec<&'a str>, T)> {
+    let mut all: Vec<(Vec<&str>, T)> = Vec::new();
+    for (name, what) in said {
+        match all.iter_mut().find(|(_, known)| *known == what) {
+            Some((names, _)) => names.push(name),
+            None => all.push((vec![name], what)),
         }
     }
-    let told = |(why, names): (&str, Vec<&str>)| {
-        format!("Not compared: {} ({}).", visible(&list(names.iter().copied())), visible(why))
-    };
-    reasons.into_iter().map(told).collect::<Vec<_>>().into_iter()
+    all
 }
 
 fn right(diagnosis: &Diagnosis) -> Vec<Part> {
@@ -156,6 +159,7 @@ fn right(diagnosis: &Diagnosis) -> Vec<Part> {
     let grains = grains(diagnosis);
     let mut said = match diagnosis.steps.len() {
         1 => "Right: what you have is what mha computes".to_owned(),
+        2 => "Right: both steps are what mha computes".to_owned(),
         steps => format!("Right: all {steps} steps are what mha computes"),
     };
     said.push_str(&match rounded {
@@ -186,7 +190,6 @@ fn wrong(report: &Report<'_>, first: &Checked, parts: &mut Vec<Part>) {
             parts.push(Part::Title(headline(one)));
             parts.push(Part::Say(format!("With {} mha computes {}.", these(one), yours(diagnosis))));
             explained(report, one, parts);
-            parts.push(Part::Say("To confirm: mend it, compute again, and run this check again.".to_owned()));
         }
         several => {
             parts.push(Part::Title(format!(
@@ -203,6 +206,9 @@ fn wrong(report: &Report<'_>, first: &Checked, parts: &mut Vec<Part>) {
                 explained(report, explanation, parts);
             }
         }
+    }
+    if !diagnosis.explanations.is_empty() {
+        parts.push(Part::Say("To confirm: mend it, compute again, and run this check again.".to_owned()));
     }
 }
 
@@ -248,15 +254,23 @@ fn yours(diagnosis: &Diagnosis) -> String {
 
 fn explained(report: &Report<'_>, explanation: &Explanation, parts: &mut Vec<Part>) {
     for (mistake, form) in &explanation.mistakes {
-        let form_said = if form.name.is_empty() { String::new() } else { format!(" ({})", form.name) };
-        let mut table = Table::new(mistake.name, &[(&format!("{}{form_said}", mistake.summary), Side::Left)]);
+        let mut table = Table::new(mistake.name, &[(&format!("from {} on", form.first), Side::Left)]);
+        table.line("mistake", &[mistake.summary]);
+        let alike = explanation.forms_alike(mistake);
+        // Where every form gives these tensors, none of them is worth a word.
+        let chosen = if alike.len() + 1 < mistake.forms.len() { form.name } else { "" };
+        match alike.as_slice() {
+            _ if chosen.is_empty() => (),
+            [] => table.line("form", &[chosen]),
+            alike => table.row("form", vec![format!("{chosen}; just as well: {}", alike.join("; "))]),
+        }
         table.line("right", &[mistake.right]);
         table.line("yours", &[mistake.wrong]);
         mend(mistake, &mut table);
-        let chosen = if mistake.forms.len() > 1 { form.name } else { "" };
-        let command = format!("mha trace {} --mistake {}", report.lesson, named(mistake.name, chosen));
-        table.row("side by side", vec![command]);
         parts.push(Part::Table(table));
+        parts.push(Part::Say("Right and wrong side by side:".to_owned()));
+        let words = ["mha", "trace", report.lesson, "--mistake", &named(mistake.name, chosen)];
+        parts.push(Part::Command(words.map(str::to_owned).to_vec()));
     }
 }
 
@@ -284,31 +298,50 @@ fn unexplained(report: &Report<'_>, parts: &mut Vec<Part>) {
     }
     parts.push(Part::Title("No known mistake".to_owned()));
     let tried = diagnosis.tried;
+    let pairs = |pairs: usize| if pairs == 1 { "1 pair".to_owned() } else { format!("{pairs} pairs") };
     let mut said = format!(
-        "None of the known mistakes that this lesson can be got wrong with ({} in all their forms), nor any {} of two, gives these tensors, so none is named.",
-        tried.forms, tried.pairs
+        "Nothing in the catalogue gives exactly these tensors, so no mistake is named. Tried: the {} that can be made \
+         in this lesson, counting every form, and {} of them.",
+        tried.forms,
+        pairs(tried.pairs)
     );
     if tried.left_out > 0 {
-        said.push_str(&format!(" {} pairs were not tried: the problem is large.", tried.left_out));
+        said.push_str(&format!(" Not tried, because the problem is large: {}.", pairs(tried.left_out)));
     }
     parts.push(Part::Say(said));
     match &diagnosis.after {
         Some(after) => {
             let next = after.next_wrong.and_then(|next| diagnosis.steps.get(next));
             parts.push(Part::Say(match next {
-                None => "Everything after it follows from it: mend this step, and the rest is right.".to_owned(),
-                Some(step) => format!(
-                    "Even computed from your own, {} is wrong: there is a second mistake.",
-                    step.name
-                ),
+                None => {
+                    "Everything after it follows from it: mend this step, and the rest is right.".to_owned()
+                }
+                Some(step) => {
+                    format!("Even computed from your own, {} is wrong: there is a second mistake.", step.name)
+                }
             }));
             for explanation in &after.explanations {
                 parts.push(Part::Title(headline(explanation)));
                 explained(report, explanation, parts);
             }
         }
-        None => parts.push(Part::Say(
-            "Give more of the steps before it, and the first wrong one may be found further up. If another run gives other numbers, look for dropout.".to_owned(),
-        )),
+        None => parts.push(Part::Say(further_up(report))),
     }
+}
+
+/// Where to look for what nothing explains.
+fn further_up(report: &Report<'_>) -> String {
+    let steps = &report.diagnosis.steps;
+    let first = report.diagnosis.first_wrong.and_then(|first| steps.get(first)).map(|first| first.name);
+    let before = report.known.iter().take_while(|name| Some(**name) != first);
+    let missing: Vec<String> =
+        before.filter(|name| steps.iter().all(|step| step.name != **name)).map(Name::to_string).collect();
+    let place = match missing.as_slice() {
+        [] => "Every step before it is right, so it is this step itself that goes wrong.".to_owned(),
+        missing => format!(
+            "Give {} as well: the first wrong step may be found further up.",
+            list(missing.iter().rev().take(2).map(String::as_str))
+        ),
+    };
+    format!("{place} If another run gives other numbers, look for dropout.")
 }

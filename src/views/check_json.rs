@@ -7,12 +7,20 @@ use serde_json::{Value, json};
 use super::json::quiet;
 use crate::answers::Answers;
 use crate::mistakes::diagnose::{At, Checked, Diagnosis, Explanation, Status};
+use crate::plan::Name;
 
-/// Writes a diagnosis; places count from 1: sequence (in a batch), head (of a stack), row, column.
+/// Writes a diagnosis; places count from 1: sequence (in a batch), head (of a stack), row, column. `known` are the steps
+/// that the lesson has, in the order of the computation: those that were not given are listed as missing.
 ///
 /// # Errors
 /// What the writer refuses.
-pub fn write(title: &str, answers: &Answers, diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(
+    title: &str,
+    known: &[Name],
+    answers: &Answers,
+    diagnosis: &Diagnosis,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let names = |explanations: &[Explanation]| -> Vec<Vec<&str>> {
         explanations.iter().map(Explanation::names).collect()
     };
@@ -41,7 +49,7 @@ pub fn write(title: &str, answers: &Answers, diagnosis: &Diagnosis, out: &mut dy
             "explanations": names(&after.explanations),
         })),
         "telling": diagnosis.telling.map(|name| name.to_string()),
-        "steps": diagnosis.steps.iter().map(checked).collect::<Vec<Value>>(),
+        "steps": steps(known, &diagnosis.steps),
         "remarks": answers.remarks,
         "left_out": answers.left_out.iter().map(|(name, why)| json!({"name": name, "why": why})).collect::<Vec<_>>(),
     });
@@ -51,6 +59,14 @@ pub fn write(title: &str, answers: &Answers, diagnosis: &Diagnosis, out: &mut dy
 fn index(at: At) -> Vec<usize> {
     let leading = at.sequence.into_iter().chain(at.head);
     leading.chain([at.row, at.column]).map(|place| place + 1).collect()
+}
+
+/// Every step of the lesson: what was found out about it, or that it was not given.
+fn steps(known: &[Name], given: &[Checked]) -> Vec<Value> {
+    let missing = |name: &Name| json!({"step": name.to_string(), "status": "missing", "max_difference": null, "tolerance": null});
+    let told =
+        |name: &Name| given.iter().find(|step| step.name == *name).map_or_else(|| missing(name), checked);
+    known.iter().map(told).collect()
 }
 
 fn checked(step: &Checked) -> Value {

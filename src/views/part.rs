@@ -2,8 +2,9 @@
 
 use super::grid::Side;
 use super::markdown_text::{inline, line};
-use super::page::Page;
+use super::page::{Page, width};
 use super::params::{Sheet, Words};
+use crate::fault::visible;
 
 /// A piece of a report.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +17,8 @@ pub enum Part {
     Caption(String),
     /// A table.
     Table(Table),
+    /// A command, word by word as a shell takes them: it stays where few words are wanted, and can be pasted.
+    Command(Vec<String>),
 }
 
 /// A table whose first column names its rows.
@@ -55,6 +58,7 @@ pub fn terminal(parts: &[Part], page: &Page, words: Words) -> String {
             Part::Title(text) => sheet.title(text),
             Part::Say(text) => sheet.say(text),
             Part::Caption(text) => sheet.caption(text),
+            Part::Command(words) => sheet.text.push_str(&command(words, page.width)),
             Part::Table(table) => {
                 let columns: Vec<(&str, Side)> =
                     table.columns.iter().map(|(name, side)| (name.as_str(), *side)).collect();
@@ -65,6 +69,21 @@ pub fn terminal(parts: &[Part], page: &Page, words: Words) -> String {
     sheet.text.trim_start_matches('\n').to_owned()
 }
 
+/// A command on lines that fit the page and that a shell joins again; a word is never broken.
+fn command(words: &[String], room: usize) -> String {
+    let mut text = String::new();
+    let mut line = " ".to_owned();
+    for (place, word) in words.iter().map(|word| visible(word)).enumerate() {
+        let end = if place + 1 < words.len() { 2 } else { 0 };
+        if place > 0 && width(&line) + 1 + width(&word) + end > room {
+            text.push_str(&format!("{line} \\\n"));
+            line = "   ".to_owned();
+        }
+        line.push_str(&format!(" {word}"));
+    }
+    format!("{text}{line}\n")
+}
+
 /// The report as GitHub's Markdown.
 pub fn markdown(parts: &[Part]) -> String {
     let mut text = String::new();
@@ -72,6 +91,7 @@ pub fn markdown(parts: &[Part]) -> String {
         match part {
             Part::Title(title) => text.push_str(&format!("## {}\n\n", inline(title))),
             Part::Say(said) | Part::Caption(said) => text.push_str(&format!("{}\n\n", line(said))),
+            Part::Command(words) => text.push_str(&format!("```sh\n{}\n```\n\n", visible(&words.join(" ")))),
             Part::Table(table) => {
                 let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
                 let heads = std::iter::once(&table.corner).chain(table.columns.iter().map(|(name, _)| name));
@@ -97,6 +117,15 @@ pub fn markdown(parts: &[Part]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_command_goes_on_where_a_shell_goes_on() {
+        let words = ["mha", "trace", "masks", "--mistake", "'a form'"].map(str::to_owned);
+        // "  mha trace masks --mistake 'a form'" takes 36 columns; " \\" takes two of the first line.
+        assert_eq!(command(&words, 36), "  mha trace masks --mistake 'a form'\n");
+        assert_eq!(command(&words, 35), "  mha trace masks --mistake \\\n    'a form'\n");
+        assert_eq!(command(&words, 20), "  mha trace masks \\\n    --mistake \\\n    'a form'\n");
+    }
 
     #[test]
     fn markdown_shows_what_it_is_given_and_obeys_nothing() {
