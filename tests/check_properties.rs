@@ -151,9 +151,13 @@ fn drops_a_weight(theirs: &[Sheet], right: &[Sheet]) -> bool {
 }
 
 /// Plants each form in problems where it can be made; every one must be found in `cases` of them.
-fn every_form_is_found(cases: u32, given: impl Strategy<Value = Given> + Clone) {
+fn every_form_is_found(
+    cases: u32,
+    forms: impl Iterator<Item = Planted>,
+    given: impl Strategy<Value = Given> + Clone,
+) {
     let mut failures = Vec::new();
-    for planted in forms() {
+    for planted in forms {
         let (mistake, form) = planted;
         let found = runner(cases).run(&(task(), precisions(), given.clone()), |(task, grain, given)| {
             let right = Right::of(task.call());
@@ -164,6 +168,9 @@ fn every_form_is_found(cases: u32, given: impl Strategy<Value = Given> + Clone) 
             prop_assume!(mistake.name != "dropout-left-on" || drops_a_weight(&sheets, &right.sheets(grain)));
             let given = given.of(&rounded(&sheets, grain));
             prop_assume!(!given.is_empty());
+            // What is read off the weights is found where they are given.
+            let weights = given.iter().any(|tensor| tensor.name == Name::Stack(Stack::Weights));
+            prop_assume!(weights || !form.reads_off);
             let attempt = Attempt { right: &right, given, grain };
             let clear = attempt
                 .distances(&right.sheets(Grain::Double), apart_in_any_layout)
@@ -174,6 +181,7 @@ fn every_form_is_found(cases: u32, given: impl Strategy<Value = Given> + Clone) 
             if clear { is_explained(&attempt, &told, &[planted]) } else { Ok(()) }
         });
         if let Err(error) = found {
+            eprintln!("FAIL {} ({}): {error}", mistake.name, form.name);
             failures.push(format!("{} ({}): {error}", mistake.name, form.name));
         }
     }
@@ -182,17 +190,17 @@ fn every_form_is_found(cases: u32, given: impl Strategy<Value = Given> + Clone) 
 
 #[test]
 fn every_mistake_is_found_in_the_output_alone() {
-    every_form_is_found(2, Just(Given::Output));
+    every_form_is_found(2, forms().filter(|(_, form)| !form.reads_off), Just(Given::Output));
 }
 
 #[test]
 fn every_mistake_is_found_in_all_tensors() {
-    every_form_is_found(2, Just(Given::All));
+    every_form_is_found(2, forms(), Just(Given::All));
 }
 
 #[test]
 fn every_mistake_is_found_in_some_of_the_tensors() {
-    every_form_is_found(3, any::<u32>().prop_map(Given::Some));
+    every_form_is_found(3, forms(), any::<u32>().prop_map(Given::Some));
 }
 
 /// Where a right computation is rounded.

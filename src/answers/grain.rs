@@ -50,7 +50,7 @@ impl Grain {
             Self::Significant(digits) => 0.5 * 10_f64.powi(decimal_exponent(value) + 1 - i32::from(digits)),
             _ => self.binary().map_or(0.0, |grid| {
                 let exponent = binary_exponent(value).clamp(grid.lowest, grid.highest);
-                2_f64.powi((exponent - grid.digits).max(-1074)) // no double is smaller
+                power_of_two((exponent - grid.digits).max(-1074)) // no double is smaller
             }),
         }
     }

@@ -298,6 +298,12 @@ impl<'a> Court<'a> {
         self.tolerance_of(exhibit, largest, true)
     }
 
+    /// How far an exhibit may be from these values if nothing but the result was rounded.
+    pub(super) fn strictly(&mut self, exhibit: usize, values: &[Value]) -> f64 {
+        let (largest, _) = self.bench.extremes(values);
+        self.tolerance_of(exhibit, largest, false).strict
+    }
+
     /// How far an exhibit may be from values up to `largest`; `chained` where every step may have been rounded.
     fn tolerance_of(&mut self, exhibit: usize, largest: f64, chained: bool) -> Tolerance {
         let (grain, name) = (self.exhibits[exhibit].tensor.grain, self.exhibits[exhibit].tensor.name);

@@ -346,7 +346,10 @@ fn checked(court: &mut Court<'_>, exhibit: usize, judged: &Judged, scaled: bool,
         leading.chain([expected.rows, expected.columns]).collect()
     };
     let values = court.values(&right, &Own::new(), tensor.name).unwrap_or_default();
-    let tolerance = court.tolerance(exhibit, &values);
+    let tolerance = match status {
+        Status::Rounding => court.tolerance(exhibit, &values).loose,
+        _ => court.strictly(exhibit, &values),
+    };
     let measured =
         expected.and_then(|expected| court.measure(exhibit, expected, &values, &judged.how, scaled));
     Checked {
@@ -354,7 +357,7 @@ fn checked(court: &mut Court<'_>, exhibit: usize, judged: &Judged, scaled: bool,
         called: tensor.called.clone(),
         status,
         grain: tensor.grain,
-        tolerance: if status == Status::Rounding { tolerance.loose } else { tolerance.strict },
+        tolerance,
         shape: tensor.array.shape.clone(),
         expected: expected.map(shape).unwrap_or_default(),
         how: judged.how.clone(),
@@ -369,7 +372,7 @@ fn difference(court: &mut Court<'_>, exhibit: usize, how: &[Layout]) -> Option<D
     let name = court.exhibits[exhibit].tensor.name;
     let (expected, _) = Court::expected(&right, name)?;
     let values = court.values(&right, &Own::new(), name)?;
-    let tolerance = court.tolerance(exhibit, &values).strict;
+    let tolerance = court.strictly(exhibit, &values);
     let mut theirs = court.reading(exhibit, expected, how)?.0.sheets.clone();
     let ours: Vec<_> = values.iter().map(|value| court.bench.get(*value).clone()).collect();
     if name == Name::Stack(Stack::MaskedScores) {

@@ -34,7 +34,7 @@ impl Court<'_> {
         how: &[Layout],
         scaled: bool,
     ) -> Option<Measured> {
-        let tolerance = self.tolerance(exhibit, values);
+        let tolerance = self.strictly(exhibit, values);
         let factor = if scaled { self.call.attention.scale_value() } else { 1.0 };
         let name = self.exhibits[exhibit].tensor.name;
         let (_, least) = self.bench.extremes(values);
@@ -61,7 +61,7 @@ impl Court<'_> {
                     if distance > measured.largest {
                         (measured.largest, measured.at) = (distance, at(sheet, row, column));
                     }
-                    if distance > tolerance.strict {
+                    if distance > tolerance {
                         if measured.cells == 0 {
                             measured.first = at(sheet, row, column);
                         }

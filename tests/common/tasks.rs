@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use mha::plan::spec::{Alignment, FullyMaskedRows, Mask, Positions, RopeLayout, RopeSpec, Scale};
+use mha::plan::spec::{
+    Alignment, FullyMaskedRows, Mask, Positions, RopeLayout, RopeSpec, Scale, alibi_slopes,
+};
 use mha::plan::{Attention, Call, Inputs, Name, Projection, StepId};
 use nalgebra::DMatrix;
 use proptest::prelude::*;
@@ -30,6 +32,15 @@ pub(crate) enum Cells {
     Triangle,
 }
 
+/// Numbers added to the scores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Added {
+    /// ALiBi with the paper's slopes, in place of rotations.
+    Alibi,
+    /// A matrix of finite numbers.
+    Matrix,
+}
+
 /// What a problem is drawn from.
 #[derive(Debug, Clone)]
 pub(crate) struct Task {
@@ -51,6 +62,7 @@ pub(crate) struct Task {
     pub(crate) cells: Option<Cells>,
     /// Keys before the query's own that a window shows.
     pub(crate) window: Option<usize>,
+    pub(crate) added: Option<Added>,
     pub(crate) rope: Option<(RopeLayout, f64)>,
     /// Where the first query stands; the cache's length in a cached problem.
     pub(crate) start: usize,
@@ -90,6 +102,7 @@ prop_compose! {
         padding in maybe(3, vec![Side::Left, Side::Right]),
         cells in maybe(8, vec![Cells::Random, Cells::Triangle]),
         window in maybe(8, vec![1, 2]),
+        added in maybe(10, vec![Added::Alibi, Added::Matrix]),
         rope in maybe(2, vec![
             (RopeLayout::HalfSplit, 10_000.0), (RopeLayout::HalfSplit, 100.0), (RopeLayout::Interleaved, 500.0),
         ]),
@@ -114,7 +127,8 @@ prop_compose! {
             padding: padding.filter(|_| !bare),
             cells: cells.filter(|_| !bare),
             window: window.filter(|_| !bare),
-            rope: rope.filter(|_| !bare),
+            added: added.filter(|_| !bare),
+            rope: rope.filter(|_| !bare && added != Some(Added::Alibi)),
             start: if source == Source::Cache { more } else { start },
         }
     }
@@ -195,10 +209,17 @@ impl Task {
             right: Some(0),
             alignment: Alignment::BottomRight,
         }));
+        if self.added == Some(Added::Matrix) {
+            masks.push(Mask::Add(vec![numbers.matrix(n_q, n_kv)]));
+        }
         masks
     }
 
     fn positions(&self) -> Positions {
+        if self.added == Some(Added::Alibi) {
+            let slopes = alibi_slopes(self.num_heads);
+            return Positions::Alibi { slopes, alignment: Alignment::BottomRight };
+        }
         self.rope.map_or(Positions::None, |(layout, theta)| {
             let from = |start: usize, count: usize| (start..start + count).map(|p| p as f64).collect();
             Positions::Rope(RopeSpec {
