@@ -181,7 +181,6 @@ fn every_form_is_found(
             if clear { is_explained(&attempt, &told, &[planted]) } else { Ok(()) }
         });
         if let Err(error) = found {
-            eprintln!("FAIL {} ({}): {error}", mistake.name, form.name);
             failures.push(format!("{} ({}): {error}", mistake.name, form.name));
         }
     }

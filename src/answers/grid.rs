@@ -181,11 +181,9 @@ fn alone(array: &Array) -> Option<Grain> {
 fn is_shortest(number: f64, grain: Grain) -> bool {
     let held = grain.round(number);
     let mut digits = 1..=SHORTEST_DIGITS;
-    let shortest = digits.find_map(|digits| {
-        let short = Grain::Significant(digits).round(held);
-        (grain.round(short) == held).then_some(short)
-    });
-    shortest == Some(number)
+    // Of two decimals of that length that are equally near, programs print one or the other.
+    let shortest = digits.find(|digits| grain.round(Grain::Significant(*digits).round(held)) == held);
+    shortest.is_some_and(|digits| Grain::Significant(digits).round(number) == number)
 }
 
 fn is_single(number: f64) -> bool {

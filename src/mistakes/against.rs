@@ -103,13 +103,21 @@ fn beside(one: &Tensor, other: &Tensor, widths: Widths) -> Compared {
         [batch, heads] => (Some(batch), Some(heads)),
         _ => return compared,
     };
-    let (largest, _) = fit::extremes(ours.sheets.iter());
-    let of = |tensor: &Tensor| fit::tolerance(tensor.grain, largest, 0.0).strict;
+    let seen = fit::Seen::of(one.name, ours.sheets.iter());
+    let has_hidden = matches!(one.name, Name::Stack(Stack::BiasedScores | Stack::MaskedScores));
+    let of = |tensor: &Tensor| fit::tolerance(tensor.grain, seen.largest, 0.0).strict;
     compared.tolerance = of(one) + of(other);
     let expected = Expected { batch, sheets, rows, columns };
     let tolerance = compared.tolerance;
     let mut best: Option<(Vec<Layout>, Difference)> = None;
-    for reading in each_reading(&one.array, &expected) {
+    for mut reading in each_reading(&one.array, &expected) {
+        for (theirs, ours) in reading.sheets.iter_mut().zip(&ours.sheets).filter(|_| has_hidden) {
+            theirs.zip_apply(ours, |theirs, ours| {
+                if seen.both_hide(*theirs, ours) {
+                    *theirs = ours;
+                }
+            });
+        }
         let difference = compare(&Pair {
             name: one.name,
             theirs: &reading.sheets,

@@ -238,18 +238,18 @@ impl<'a> Court<'a> {
         hidden: Option<&[Value]>,
         all: bool,
     ) -> Judged {
-        let (largest, least) = self.bench.extremes(values);
-        let quick = self.tolerance_of(exhibit, largest, false);
-        let judged = self.best(exhibit, place, values, hidden, all, quick, least);
+        let seen = self.seen_in(self.exhibits[exhibit].tensor.name, values);
+        let quick = self.tolerance_of(exhibit, seen.largest, false);
+        let judged = self.best(exhibit, place, values, hidden, all, quick, seen);
         if !judged.fit.beyond {
             return judged;
         }
         // Only where the usual tolerance does not do is it worth while to see what rounding every step loses.
-        let careful = self.tolerance_of(exhibit, largest, true);
+        let careful = self.tolerance_of(exhibit, seen.largest, true);
         if careful.loose <= quick.loose {
             return judged;
         }
-        self.best(exhibit, place, values, hidden, all, careful, least)
+        self.best(exhibit, place, values, hidden, all, careful, seen)
     }
 
     /// The reading of an exhibit that fits some values best.
@@ -261,23 +261,20 @@ impl<'a> Court<'a> {
         hidden: Option<&[Value]>,
         all: bool,
         tolerance: Tolerance,
-        least: f64,
+        seen: fit::Seen,
     ) -> Judged {
         let entry = &self.exhibits[exhibit];
-        let masked = entry.tensor.name == Name::Stack(Stack::MaskedScores);
+        let has_hidden = matches!(entry.tensor.name, Name::Stack(Stack::BiasedScores | Stack::MaskedScores));
         let readings = &entry.read[place].found;
         let has_shape = readings.iter().any(|reading| is_plain(&reading.how));
         let allowed = |reading: &&Reading| all || is_plain(&reading.how);
         let sheets = || values.iter().map(|value| self.bench.get(*value));
         let excused = |sheet: usize, place: usize, theirs: f64| {
-            let source = match hidden {
-                Some(hidden) => hidden.get(sheet),
-                None if masked => values.get(sheet),
-                None => None,
+            let ours = |values: &[Value]| {
+                values.get(sheet).and_then(|value| self.bench.get(*value).as_slice().get(place)).copied()
             };
-            source
-                .is_some_and(|value| self.bench.get(*value).as_slice().get(place) == Some(&f64::NEG_INFINITY))
-                && fit::hides(theirs, least)
+            let masked = hidden.and_then(ours) == Some(f64::NEG_INFINITY) && fit::hides(theirs, seen.least);
+            masked || has_hidden && ours(values).is_some_and(|ours| seen.both_hide(theirs, ours))
         };
         let mut best: Option<Judged> = None;
         for reading in readings.iter().filter(allowed) {
@@ -292,16 +289,22 @@ impl<'a> Court<'a> {
         best.unwrap_or_else(Judged::nothing)
     }
 
+    /// What the numbers of a step say of size.
+    pub(super) fn seen_in(&mut self, name: Name, values: &[Value]) -> fit::Seen {
+        let extremes = self.bench.extremes(values);
+        fit::Seen::within(name, extremes, values.iter().map(|value| self.bench.get(*value)))
+    }
+
     /// How far an exhibit may be from these values.
     pub(super) fn tolerance(&mut self, exhibit: usize, values: &[Value]) -> Tolerance {
-        let (largest, _) = self.bench.extremes(values);
-        self.tolerance_of(exhibit, largest, true)
+        let seen = self.seen_in(self.exhibits[exhibit].tensor.name, values);
+        self.tolerance_of(exhibit, seen.largest, true)
     }
 
     /// How far an exhibit may be from these values if nothing but the result was rounded.
     pub(super) fn strictly(&mut self, exhibit: usize, values: &[Value]) -> f64 {
-        let (largest, _) = self.bench.extremes(values);
-        self.tolerance_of(exhibit, largest, false).strict
+        let seen = self.seen_in(self.exhibits[exhibit].tensor.name, values);
+        self.tolerance_of(exhibit, seen.largest, false).strict
     }
 
     /// How far an exhibit may be from values up to `largest`; `chained` where every step may have been rounded.
@@ -356,15 +359,17 @@ impl<'a> Court<'a> {
     ) -> Option<(f64, f64)> {
         let (_, ids) = Self::expected(right, name)?;
         let exact = self.bench.run(&right.plan, &Own::new(), &ids)?;
+        let seen = self.seen_in(name, &exact);
         let mut error = 0.0_f64;
         for (id, exact) in ids.iter().zip(&exact) {
             let pairs = rounded.get(id)?.iter().zip(self.bench.get(*exact).iter());
             error = pairs
+                .filter(|(rounded, exact)| !seen.both_hide(**rounded, **exact))
                 .map(|(rounded, exact)| (rounded - exact).abs())
                 .filter(|difference| difference.is_finite())
                 .fold(error, f64::max);
         }
-        Some((error, self.bench.extremes(&exact).0))
+        Some((error, seen.largest))
     }
 }
 
