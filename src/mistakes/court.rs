@@ -1,6 +1,7 @@
 //! What someone has, set beside what a plan computes.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use nalgebra::DMatrix;
 
@@ -33,7 +34,7 @@ struct Read {
 /// All of them, and where plans are computed.
 pub(super) struct Court<'a> {
     pub(super) call: &'a Call,
-    pub(super) right: Wrong,
+    pub(super) right: Arc<Wrong>,
     pub(super) bench: Bench<'a>,
     pub(super) exhibits: Vec<Exhibit<'a>>,
     /// Fits that are known: exhibit, values, whether every layout was tried.
@@ -86,7 +87,7 @@ impl<'a> Court<'a> {
             if work > LARGE { std::thread::available_parallelism().map_or(1, usize::from) } else { 1 };
         Self {
             call,
-            right: Wrong::right(call, right),
+            right: Arc::new(Wrong::right(call, right)),
             bench: Bench::new(&call.inputs, Arithmetic::Fast { threads }),
             exhibits,
             known: HashMap::new(),
