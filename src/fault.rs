@@ -148,6 +148,12 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
+/// A name as a person types it into a shell.
+pub fn shell_word(name: &str) -> String {
+    // What cannot be quoted holds a zero byte, which no name of a file can.
+    shlex::try_quote(name).map_or_else(|_| name.to_owned(), std::borrow::Cow::into_owned)
+}
+
 /// Whether a character tells a terminal or a reader what to do, and shows nothing itself.
 pub fn commands(c: char) -> bool {
     c.is_control()

@@ -11,34 +11,15 @@ use std::path::Path;
 use mha::answers::{Expected, ORDER, Reading, read, readings};
 use mha::lesson::{Options, Problem, builtin, load};
 use mha::ops::Arithmetic;
-use mha::plan::{Head, HeadStep, Name, Stack, StepId};
+use mha::plan::{Head, HeadStep, Name, StepId};
 use mha::trace::Keep;
 use nalgebra::DMatrix;
-
-/// The step of a head that a stack holds.
-fn of_a_head(stack: Stack) -> HeadStep {
-    match stack {
-        Stack::QHeads => HeadStep::Q,
-        Stack::KHeads => HeadStep::K,
-        Stack::VHeads => HeadStep::V,
-        Stack::QNorm => HeadStep::QNorm,
-        Stack::KNorm => HeadStep::KNorm,
-        Stack::QRot => HeadStep::QRot,
-        Stack::KRot => HeadStep::KRot,
-        Stack::Scores => HeadStep::Scores,
-        Stack::CappedScores => HeadStep::CappedScores,
-        Stack::BiasedScores => HeadStep::BiasedScores,
-        Stack::MaskedScores => HeadStep::MaskedScores,
-        Stack::Weights => HeadStep::Weights,
-        Stack::Heads => HeadStep::Output,
-    }
-}
 
 /// The steps of one sequence that a name stands for, one a matrix: key/value heads once each.
 fn ids(problem: &Problem, name: Name) -> Vec<StepId> {
     let attention = &problem.attention;
     let Name::Stack(stack) = name else { return vec![StepId::from(name)] };
-    let step = of_a_head(stack);
+    let step = stack.of_a_head();
     let shared = matches!(step, HeadStep::K | HeadStep::V | HeadStep::KNorm | HeadStep::KRot);
     let heads = (0..attention.num_heads)
         .filter(|head| !shared || *head == 0 || attention.kv_head(*head) != attention.kv_head(head - 1));

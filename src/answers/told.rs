@@ -4,7 +4,7 @@ use super::ORDER;
 use super::files::Held;
 use super::names::{folded, is_another_step};
 use crate::arrays::limits;
-use crate::fault::{Fault, nearest};
+use crate::fault::{Fault, nearest, shell_word};
 use crate::plan::Name;
 
 /// Why an array is left out whose name nobody knows.
@@ -13,7 +13,9 @@ pub(super) fn not_a_step(called: &str, known: &[Name]) -> String {
         return "a step that is not compared".to_owned();
     }
     match near(called, known) {
-        Some(near) => format!("no step has that name; if {near} is meant: --map {}={near}", quoted(called)),
+        Some(near) => {
+            format!("no step has that name; if {near} is meant: --map {}={near}", shell_word(called))
+        }
         None => "no step has that name".to_owned(),
     }
 }
@@ -21,11 +23,6 @@ pub(super) fn not_a_step(called: &str, known: &[Name]) -> String {
 fn near(word: &str, known: &[Name]) -> Option<String> {
     let names: Vec<String> = known.iter().map(ToString::to_string).collect();
     nearest(&folded(word), names.iter().map(String::as_str)).map(ToOwned::to_owned)
-}
-
-/// A name as a person types it into a shell.
-fn quoted(name: &str) -> String {
-    shlex::try_quote(name).map_or_else(|_| name.to_owned(), |quoted| quoted.into_owned())
 }
 
 fn list<S: AsRef<str>>(names: impl ExactSizeIterator<Item = S>) -> String {
@@ -54,7 +51,7 @@ pub(super) fn nothing(found: &str, left_out: &[(String, String)], known: &[Name]
     Fault::new(
         "no tensor is a step of this lesson",
         format!("{found}{reason}; the steps are {}", steps_named(known)),
-        format!("save them under these names, or say which is which: --map {}=output", quoted(theirs)),
+        format!("save them under these names, or say which is which: --map {}=output", shell_word(theirs)),
     )
 }
 
@@ -72,14 +69,14 @@ pub(super) fn unnamed(stem: &str) -> Fault {
         "it names none, and neither does its own name",
         format!(
             "name it after the step (output.npy, run1.weights.csv), or say so: --map {}=output",
-            quoted(stem)
+            shell_word(stem)
         ),
     )
 }
 
 pub(super) fn no_target(theirs: &str, ours: &str) -> Fault {
     let remedy = match near(ours, ORDER) {
-        Some(near) => format!("did you mean --map {}={near}?", quoted(theirs)),
+        Some(near) => format!("did you mean --map {}={near}?", shell_word(theirs)),
         None => "give one of these names".to_owned(),
     };
     Fault::new(

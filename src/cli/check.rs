@@ -8,7 +8,7 @@ use super::lesson::{Claims, Files};
 use super::output::{self, Content};
 use super::{Common, Ending, lesson};
 use crate::answers::{self, Answers, ORDER};
-use crate::fault::{Fault, Faults, Outcome};
+use crate::fault::{Fault, Faults, Outcome, shell_word};
 use crate::mistakes::Wrong;
 use crate::mistakes::against::against;
 use crate::mistakes::diagnose::diagnose;
@@ -114,7 +114,7 @@ fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
     }
     if [".npz", ".npy", ".safetensors", ".csv"].iter().any(|ending| name.ends_with(ending)) {
         let why = "the lesson comes first, and no lesson is written in such a file";
-        let remedy = format!("mha check {} {}", quoted(&files[0]), quoted(name));
+        let remedy = format!("mha check {} {}", shell_word(&files[0]), shell_word(name));
         return Err(Fault::new(format!("{name} is not a lesson"), why, remedy).in_source("LESSON").into());
     }
     if name == "-" && files.iter().any(|file| file == "-") {
@@ -135,7 +135,7 @@ fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
             check_json::write(&problem.title, &known, &answers, &diagnosis, out)
         })?,
         format => {
-            let lesson = quoted(name);
+            let lesson = lesson::again(name, args.allow_outside);
             let report = check::Report {
                 title: &problem.title,
                 lesson: &lesson,
@@ -159,7 +159,7 @@ fn nothing_to_check(name: &str) -> Fault {
 fn captured(args: &CheckArgs, library: Library) -> Outcome<Ending> {
     let lesson = match args.given.as_slice() {
         [] => None,
-        [lesson] => Some(quoted(lesson)),
+        [lesson] => Some(shell_word(lesson)),
         [_, file, ..] => {
             let why = "it prints lines that save tensors; there is nothing to check yet";
             let fault = Fault::new("--capture takes at most a lesson", why, format!("leave {file} away"));
@@ -168,11 +168,6 @@ fn captured(args: &CheckArgs, library: Library) -> Outcome<Ending> {
     };
     output::write(&args.common, Content::Text, |out| capture::write(library, lesson.as_deref(), out))?;
     Ok(Ending::Done)
-}
-
-/// A name as a shell takes it.
-fn quoted(name: &str) -> String {
-    shlex::try_quote(name).map_or_else(|_| name.to_owned(), |quoted| quoted.into_owned())
 }
 
 /// Two people's tensors.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::common::{Common, Lang};
-use crate::fault::{Fault, Outcome, nearest};
+use crate::fault::{Fault, Outcome, nearest, shell_word};
 use crate::lesson::{self, Language, Options, Problem, builtin};
 
 /// What `mha trace` and `mha compare` show when no lesson is named.
@@ -36,6 +36,16 @@ pub(super) fn load(name: &str, common: &Common, files: Files, claims: Claims) ->
         problem.title = source(name);
     }
     Ok(problem)
+}
+
+/// The lesson as a command that is to be pasted names it again: quoted for a shell, with what lets it be read.
+pub(super) fn again(name: &str, allow_outside: bool) -> String {
+    let named = match name {
+        "-" => "- < lesson.yaml".to_owned(), // what came through a pipe, kept in a file
+        name if name.starts_with('-') => shell_word(&format!("./{name}")),
+        name => shell_word(name),
+    };
+    if allow_outside { format!("{named} --allow-outside") } else { named }
 }
 
 /// Where the files that a lesson names may be.

@@ -1,6 +1,7 @@
 //! What someone has, set beside what a plan computes.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use nalgebra::DMatrix;
 
@@ -53,7 +54,7 @@ struct Read {
 /// All of them, and where plans are computed.
 pub(super) struct Court<'a> {
     pub(super) call: &'a Call,
-    pub(super) right: Wrong,
+    pub(super) right: Arc<Wrong>,
     pub(super) bench: Bench<'a>,
     pub(super) exhibits: Vec<Exhibit<'a>>,
     /// By how much steps are off when every step is rounded to a grain: known once someone asks.
@@ -108,7 +109,7 @@ impl<'a> Court<'a> {
             if work > LARGE { std::thread::available_parallelism().map_or(1, usize::from) } else { 1 };
         Self {
             call,
-            right: Wrong::right(call, right),
+            right: Arc::new(Wrong::right(call, right)),
             bench: Bench::new(&call.inputs, Arithmetic::Fast { threads }),
             exhibits,
             chains: HashMap::new(),

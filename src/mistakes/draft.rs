@@ -8,7 +8,7 @@ use nalgebra::DMatrix;
 use crate::ops::{self, FullyMaskedRows, Op};
 use crate::plan::attention::sequences;
 use crate::plan::spec::Mask;
-use crate::plan::{Attention, Axis, Call, Head, HeadStep, Name, Plan, Stack, Step, StepId, masks, names};
+use crate::plan::{Attention, Axis, Call, Head, HeadStep, Name, Plan, Step, StepId, masks, names};
 
 /// A right plan, open to changes of its steps; [`Draft::finish`] puts them in order again and checks that they fit.
 ///
@@ -72,7 +72,7 @@ impl Wrong {
             return Some((whole(start), None));
         }
         let Name::Stack(stack) = name else { return None };
-        let step = head_step(stack)?;
+        let step = stack.of_a_head();
         let start = first(Name::Head(Head(0), step))?;
         let heads: Vec<usize> = match step {
             HeadStep::K | HeadStep::V | HeadStep::KNorm | HeadStep::KRot => self.kv_sheets.clone(),
@@ -88,25 +88,6 @@ impl Wrong {
             .collect();
         Some((ids, Some(heads.len())))
     }
-}
-
-/// The step of a head that a stacked name holds.
-fn head_step(stack: Stack) -> Option<HeadStep> {
-    Some(match stack {
-        Stack::QHeads => HeadStep::Q,
-        Stack::KHeads => HeadStep::K,
-        Stack::VHeads => HeadStep::V,
-        Stack::QNorm => HeadStep::QNorm,
-        Stack::KNorm => HeadStep::KNorm,
-        Stack::QRot => HeadStep::QRot,
-        Stack::KRot => HeadStep::KRot,
-        Stack::Scores => HeadStep::Scores,
-        Stack::CappedScores => HeadStep::CappedScores,
-        Stack::BiasedScores => HeadStep::BiasedScores,
-        Stack::MaskedScores => HeadStep::MaskedScores,
-        Stack::Weights => HeadStep::Weights,
-        Stack::Heads => HeadStep::Output,
-    })
 }
 
 impl<'a> Draft<'a> {

@@ -17,6 +17,7 @@ mod measure;
 mod rows;
 mod search;
 mod side;
+mod verdict;
 mod wrong_run;
 
 use crate::plan::{Call, Name, Plan};

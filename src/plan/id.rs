@@ -191,6 +191,27 @@ words! {
     }
 }
 
+impl Stack {
+    /// The step of one head that this is the stack of.
+    pub fn of_a_head(self) -> HeadStep {
+        match self {
+            Self::QHeads => HeadStep::Q,
+            Self::KHeads => HeadStep::K,
+            Self::VHeads => HeadStep::V,
+            Self::QNorm => HeadStep::QNorm,
+            Self::KNorm => HeadStep::KNorm,
+            Self::QRot => HeadStep::QRot,
+            Self::KRot => HeadStep::KRot,
+            Self::Scores => HeadStep::Scores,
+            Self::CappedScores => HeadStep::CappedScores,
+            Self::BiasedScores => HeadStep::BiasedScores,
+            Self::MaskedScores => HeadStep::MaskedScores,
+            Self::Weights => HeadStep::Weights,
+            Self::Heads => HeadStep::Output,
+        }
+    }
+}
+
 impl Head {
     /// This head's step, in a problem without a batch axis.
     pub fn step(self, step: HeadStep) -> StepId {

@@ -4,8 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use super::check::{cell, distance, left_out, sizes};
-use super::grid::Side;
+use super::check::{COLUMNS, capital, cell, distance, left_out, sizes};
 use super::json::quiet;
 use super::part::{Part, Table};
 use crate::answers::Answers;
@@ -23,8 +22,7 @@ pub fn parts(against: &Against, files: [&str; 2], answers: [&Answers; 2]) -> Vec
         parts.extend(answers.remarks.iter().map(|remark| of_file(format!("{}.", visible(remark)))));
         parts.extend(left_out(&answers.left_out).map(of_file));
     }
-    let columns = [("", Side::Left), ("off by", Side::Right), ("at", Side::Left), ("cells off", Side::Right)];
-    let mut table = Table::new("step", &columns);
+    let mut table = Table::new("step", &COLUMNS);
     for step in &against.steps {
         table.row(step.name.to_string(), row(step));
     }
@@ -73,9 +71,7 @@ fn told(step: &Compared, files: [&str; 2]) -> String {
     match &step.difference {
         Some(difference) => {
             let said = difference.told(step.name, &Whose::Files { theirs: files[0], ours: files[1] });
-            let mut letters = said.chars();
-            let first = letters.next().map(|first| first.to_uppercase().collect::<String>());
-            visible(&format!("{}{}", first.unwrap_or_default(), letters.as_str()))
+            visible(&capital(&said))
         }
         None => format!(
             "In {} it is {}, in {} {}",

@@ -4,17 +4,17 @@ use super::grid::Side;
 use super::mistakes::mend;
 use super::part::{Part, Table};
 use crate::answers::Answers;
-use crate::fault::visible;
+use crate::fault::{shell_word, visible};
 use crate::mistakes::diagnose::{At, Checked, Diagnosis, Explanation, Measured, Status};
 use crate::mistakes::difference::Whose;
 use crate::ops::list;
-use crate::plan::{Head, HeadStep, Name, Stack, StepId};
+use crate::plan::{Head, Name, StepId};
 
 /// A diagnosis to be told.
 pub struct Report<'a> {
     /// The lesson's title.
     pub title: &'a str,
-    /// The lesson as a command names it.
+    /// The lesson as a command names it: quoted for a shell.
     pub lesson: &'a str,
     /// The steps that the lesson has, in the order of the computation.
     pub known: &'a [Name],
@@ -38,9 +38,12 @@ pub fn parts(report: &Report<'_>) -> Vec<Part> {
     parts
 }
 
+/// What is told of each step; 80 columns hold the longest name of a head's step.
+pub(super) const COLUMNS: [(&str, Side); 4] =
+    [("", Side::Left), ("off by", Side::Right), ("at", Side::Left), ("cells off", Side::Right)];
+
 fn steps(steps: &[Checked]) -> Table {
-    let columns = [("", Side::Left), ("off by", Side::Right), ("at", Side::Left), ("cells off", Side::Right)];
-    let mut table = Table::new("step", &columns);
+    let mut table = Table::new("step", &COLUMNS);
     for step in steps {
         let mut cells = vec![status(step.status).to_owned()];
         match (step.status, step.measured) {
@@ -81,24 +84,9 @@ pub(super) fn distance(value: f64) -> String {
 
 /// A cell of a stacked step by the name that it has in a trace: `head.2.scores[1,3]`.
 pub(super) fn cell(name: Name, at: At) -> String {
-    let of_head = |step| at.head.map_or(name, |head| Name::Head(Head(head), step));
-    let name = match name {
-        Name::Stack(stack) => match stack {
-            Stack::QHeads => of_head(HeadStep::Q),
-            Stack::KHeads => of_head(HeadStep::K),
-            Stack::VHeads => of_head(HeadStep::V),
-            Stack::QNorm => of_head(HeadStep::QNorm),
-            Stack::KNorm => of_head(HeadStep::KNorm),
-            Stack::QRot => of_head(HeadStep::QRot),
-            Stack::KRot => of_head(HeadStep::KRot),
-            Stack::Scores => of_head(HeadStep::Scores),
-            Stack::CappedScores => of_head(HeadStep::CappedScores),
-            Stack::BiasedScores => of_head(HeadStep::BiasedScores),
-            Stack::MaskedScores => of_head(HeadStep::MaskedScores),
-            Stack::Weights => of_head(HeadStep::Weights),
-            Stack::Heads => of_head(HeadStep::Output),
-        },
-        other => other,
+    let name = match (name, at.head) {
+        (Name::Stack(stack), Some(head)) => Name::Head(Head(head), stack.of_a_head()),
+        (other, _) => other,
     };
     let id = StepId { sequence: at.sequence, name };
     format!("{id}[{},{}]", at.row + 1, at.column + 1)
@@ -228,7 +216,7 @@ fn evidence(diagnosis: &Diagnosis, first: &Checked) -> String {
 }
 
 /// The first letter large.
-fn capital(text: &str) -> String {
+pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
@@ -277,7 +265,7 @@ fn explained(report: &Report<'_>, explanation: &Explanation, parts: &mut Vec<Par
 /// A form of a mistake as a command names it.
 fn named(mistake: &str, form: &str) -> String {
     let named = if form.is_empty() { mistake.to_owned() } else { format!("{mistake}/{form}") };
-    shlex::try_quote(&named).map_or_else(|_| mistake.to_owned(), |quoted| quoted.into_owned())
+    shell_word(&named)
 }
 
 fn unexplained(report: &Report<'_>, parts: &mut Vec<Part>) {

@@ -4,6 +4,7 @@ mod batches;
 mod bias;
 mod groups;
 mod heads;
+mod mask_changes;
 mod masks;
 mod output;
 mod projections;

@@ -1,7 +1,7 @@
 //! Rows that see nothing.
 
 use super::super::{Draft, Form, Mistake};
-use super::masks::empty_rows;
+use super::mask_changes::empty_rows;
 use crate::ops::{FullyMaskedRows, Op};
 use crate::plan::{Head, HeadStep, Name, Stack};
 
