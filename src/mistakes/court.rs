@@ -224,21 +224,20 @@ impl<'a> Court<'a> {
     ) -> Judged {
         let tolerance = self.tolerance(exhibit, values);
         let entry = &self.exhibits[exhibit];
-        let masked = entry.tensor.name == Name::Stack(Stack::MaskedScores);
+        let has_hidden =
+            matches!(entry.tensor.name, Name::Stack(Stack::BiasedScores | Stack::MaskedScores));
         let readings = &entry.read[place].found;
         let has_shape = readings.iter().any(|reading| is_plain(&reading.how));
         let allowed = |reading: &&Reading| all || is_plain(&reading.how);
         let sheets = || values.iter().map(|value| self.bench.get(*value));
         let (_, least) = fit::extremes(sheets());
+        let seen = fit::Seen::of(entry.tensor.name, sheets());
         let excused = |sheet: usize, place: usize, theirs: f64| {
-            let source = match hidden {
-                Some(hidden) => hidden.get(sheet),
-                None if masked => values.get(sheet),
-                None => None,
+            let ours = |values: &[Value]| {
+                values.get(sheet).and_then(|value| self.bench.get(*value).as_slice().get(place)).copied()
             };
-            source
-                .is_some_and(|value| self.bench.get(*value).as_slice().get(place) == Some(&f64::NEG_INFINITY))
-                && fit::hides(theirs, least)
+            let masked = hidden.and_then(ours) == Some(f64::NEG_INFINITY) && fit::hides(theirs, least);
+            masked || has_hidden && ours(values).is_some_and(|ours| seen.both_hide(theirs, ours))
         };
         let mut best: Option<Judged> = None;
         for reading in readings.iter().filter(allowed) {
@@ -255,9 +254,9 @@ impl<'a> Court<'a> {
 
     /// How far an exhibit may be from these values.
     pub(super) fn tolerance(&mut self, exhibit: usize, values: &[Value]) -> Tolerance {
-        let (largest, _) = fit::extremes(values.iter().map(|value| self.bench.get(*value)));
         let entry = &self.exhibits[exhibit];
         let (grain, name) = (entry.tensor.grain, entry.tensor.name);
+        let largest = fit::Seen::of(name, values.iter().map(|value| self.bench.get(*value))).largest;
         let (chain, of) = match entry.chain {
             Some(known) => known,
             None => {
@@ -295,15 +294,16 @@ impl<'a> Court<'a> {
             }
             rounded.insert(step.id, value);
         }
+        let seen = fit::Seen::of(name, exact.iter().map(|value| self.bench.get(*value)));
         for (id, exact) in ids.iter().zip(&exact) {
             let pairs = rounded.get(id)?.iter().zip(self.bench.get(*exact).iter());
             error = pairs
+                .filter(|(rounded, exact)| !seen.both_hide(**rounded, **exact))
                 .map(|(rounded, exact)| (rounded - exact).abs())
                 .filter(|difference| difference.is_finite())
                 .fold(error, f64::max);
         }
-        let (largest, _) = fit::extremes(exact.iter().map(|value| self.bench.get(*value)));
-        Some((error, largest))
+        Some((error, seen.largest))
     }
 }
 

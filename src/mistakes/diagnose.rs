@@ -357,12 +357,12 @@ fn difference(court: &mut Court<'_>, exhibit: usize, how: &[Layout]) -> Option<D
     let tolerance = court.tolerance(exhibit, &values).strict;
     let mut theirs = court.reading(exhibit, expected, how)?.0.sheets.clone();
     let ours: Vec<_> = values.iter().map(|value| court.bench.get(*value).clone()).collect();
-    if name == Name::Stack(Stack::MaskedScores) {
+    if matches!(name, Name::Stack(Stack::BiasedScores | Stack::MaskedScores)) {
         // A large negative number hides as well as −∞: no difference.
-        let (_, least) = fit::extremes(ours.iter());
+        let seen = fit::Seen::of(name, ours.iter());
         for (theirs, ours) in theirs.iter_mut().zip(&ours) {
             theirs.zip_apply(ours, |theirs, ours| {
-                if ours == f64::NEG_INFINITY && fit::hides(*theirs, least) {
+                if seen.both_hide(*theirs, ours) {
                     *theirs = ours;
                 }
             });

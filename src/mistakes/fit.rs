@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use crate::answers::Grain;
+use crate::plan::{Name, Stack};
 
 /// How far two numbers may lie apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,6 +61,48 @@ const HIDES: f64 = -5000.0;
 /// Whether a number stands for −∞ where all others are at least `least`.
 pub(super) fn hides(number: f64, least: f64) -> bool {
     number == f64::NEG_INFINITY || (number <= HIDES && number < least - 1000.0)
+}
+
+/// Up to here a number may be one that a mask adds; float16 holds −10,000, and a score stands on top of it.
+const ADDED: f64 = -9000.0;
+
+/// What a tensor of scores says of size, apart from the places where a large negative number hides a key.
+///
+/// Such a number says nothing of how large scores are: beside −10⁹ every difference would be a rounding.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    /// Numbers up to here hide; −∞ where no other does.
+    hidden: f64,
+    /// The largest number that does not hide, without its sign.
+    pub(super) largest: f64,
+    /// The smallest that does not.
+    least: f64,
+}
+
+impl Seen {
+    /// Of a step's numbers. They hide where they are large and negative, and about as large as each other: large scores
+    /// are of every size.
+    pub(super) fn of<'a>(name: Name, sheets: impl Iterator<Item = &'a DMatrix<f64>> + Clone) -> Self {
+        let (largest, least) = extremes(sheets.clone());
+        let all = Self { hidden: f64::NEG_INFINITY, largest, least };
+        if !matches!(name, Name::Stack(Stack::BiasedScores | Stack::MaskedScores)) || least > ADDED {
+            return all;
+        }
+        let mut seen = Self { hidden: least, largest: 0.0, least: f64::INFINITY };
+        for number in sheets.flat_map(|sheet| sheet.iter().copied()).filter(|number| number.is_finite()) {
+            if number <= ADDED {
+                seen.hidden = seen.hidden.max(number);
+            } else {
+                (seen.largest, seen.least) = (seen.largest.max(number.abs()), seen.least.min(number));
+            }
+        }
+        if seen.hidden <= 0.8 * least && seen.largest > 0.0 { seen } else { all }
+    }
+
+    /// Whether both of two numbers hide.
+    pub(super) fn both_hide(&self, theirs: f64, ours: f64) -> bool {
+        ours <= self.hidden && hides(theirs, self.least)
+    }
 }
 
 /// How far apart two numbers are; NaN agrees with NaN, ∞ with ∞ of the same sign.

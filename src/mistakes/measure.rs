@@ -38,7 +38,8 @@ impl Court<'_> {
         let factor = if scaled { self.call.attention.scale_value() } else { 1.0 };
         let name = self.exhibits[exhibit].tensor.name;
         let (reading, bench) = self.reading(exhibit, expected, how)?;
-        let (_, least) = fit::extremes(values.iter().map(|value| bench.get(*value)));
+        let seen = fit::Seen::of(name, values.iter().map(|value| bench.get(*value)));
+        let has_hidden = matches!(name, Name::Stack(Stack::BiasedScores | Stack::MaskedScores));
         let heads = expected.sheets.unwrap_or(1).max(1);
         let at = |sheet: usize, row: usize, column: usize| At {
             sequence: expected.batch.map(|_| sheet / heads),
@@ -53,8 +54,7 @@ impl Court<'_> {
             for row in 0..ours.nrows() {
                 for column in 0..ours.ncols() {
                     let (theirs, ours) = (theirs[(row, column)], ours[(row, column)] * factor);
-                    let masked = name == Name::Stack(Stack::MaskedScores) && ours == f64::NEG_INFINITY;
-                    let distance = match masked && fit::hides(theirs, least) {
+                    let distance = match has_hidden && seen.both_hide(theirs, ours) {
                         true => 0.0,
                         false => fit::distance(theirs, ours),
                     };
