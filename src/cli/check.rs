@@ -1,6 +1,6 @@
 //! `mha check`: a person's tensors beside the right ones, the first wrong step, and the mistake by its name.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
@@ -111,11 +111,7 @@ fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
     if files.is_empty() {
         return Err(nothing_to_check(name).into());
     }
-    if name == "-" && files.iter().any(|file| file == "-") {
-        let why = "standard input can be read once, as the lesson or as your tensors";
-        let fault = Fault::new("- is named twice", why, "save one of the two in a file");
-        return Err(fault.in_source("ANSWERS").into());
-    }
+    read_once(args.given.iter().map(Path::new), "ANSWERS")?;
     let problem = lesson::load(name, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
     let call = problem.call();
     let plan = attention::plan(&call)?;
@@ -143,6 +139,15 @@ fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
         }
     }
     Ok(if diagnosis.first_wrong.is_none() { Ending::Done } else { Ending::AnswerIsNo })
+}
+
+/// Refuses to read standard input a second time: nothing would be left of it.
+fn read_once<'a>(files: impl Iterator<Item = &'a Path>, place: &str) -> Outcome<()> {
+    if files.filter(|file| file.as_os_str() == "-").count() < 2 {
+        return Ok(());
+    }
+    let why = "standard input is read to its end the first time";
+    Err(Fault::new("- is named twice", why, "save one of the two in a file").in_source(place).into())
 }
 
 fn nothing_to_check(name: &str) -> Fault {
@@ -174,6 +179,7 @@ fn quoted(name: &str) -> String {
 /// Two people's tensors.
 fn beside(args: &CheckArgs, other: &PathBuf) -> Outcome<Ending> {
     let files: Vec<PathBuf> = args.given.iter().map(PathBuf::from).collect();
+    read_once(files.iter().chain([other]).map(PathBuf::as_path), "--against")?;
     let held = |files: &[PathBuf], map: &[(String, String)]| -> Outcome<Answers> {
         answers::read(files, map, ORDER)
     };
