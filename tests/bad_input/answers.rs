@@ -136,3 +136,17 @@ fn a_number_that_hides_excuses_no_other() {
     verdict(&lesson, r#"{"biased_scores": [[5, -999999989], [11, 25]]}"#, 1);
     verdict(&lesson, r#"{"biased_scores": [[3.5355339, 7.7781746], [7.7781746, 17.6776695]]}"#, 1);
 }
+
+/// With one query head there is one head of everything.
+#[test]
+fn heads_are_as_many_as_the_lesson_has() {
+    for (step, head) in [("v_heads", "[[1, 2], [3, 4]]"), ("k_heads", "[[1, 2], [3, 4]]")] {
+        verdict(TINY, &format!(r#"{{"{step}": [{head}]}}"#), 0);
+        verdict(TINY, &format!(r#"{{"{step}": [{head}, {head}]}}"#), 1);
+    }
+    let shared = "attention: {num_heads: 2, num_kv_heads: 1}\ninputs: {x: [[1, 2], [3, 4]]}\n\
+                  projections: {w_q: identity, w_k: [[1], [0]], w_v: [[1], [0]], w_o: identity}\n";
+    verdict(shared, r#"{"k_heads": [[[1], [3]]]}"#, 0);
+    verdict(shared, r#"{"k_heads": [[[1], [3]], [[1], [3]]]}"#, 0);
+    verdict(shared, r#"{"k_heads": [[[1], [3]], [[1], [3]], [[1], [3]], [[1], [3]]]}"#, 1);
+}
