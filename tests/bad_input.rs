@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot make its files has nothing to tell")]
 
+#[path = "bad_input/answers.rs"]
+mod answers;
 #[path = "bad_input/arrays.rs"]
 mod arrays;
 #[path = "bad_input/command_lines.rs"]

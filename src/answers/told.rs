@@ -53,6 +53,7 @@ pub(super) fn nothing(found: &str, left_out: &[(String, String)], known: &[Name]
         format!("{found}{reason}; the steps are {}", steps_named(known)),
         format!("save them under these names, or say which is which: --map {}=output", shell_word(theirs)),
     )
+    .in_source("ANSWERS")
 }
 
 pub(super) fn twice(name: Name, one: &str, other: &str) -> Fault {
@@ -61,6 +62,7 @@ pub(super) fn twice(name: Name, one: &str, other: &str) -> Fault {
         format!("as {one} and as {other}, and one of the two would be passed over in silence"),
         format!("leave one out, or say which is meant: --map theirs={name}"),
     )
+    .in_source("ANSWERS")
 }
 
 pub(super) fn unnamed(stem: &str) -> Fault {

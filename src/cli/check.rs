@@ -1,6 +1,6 @@
 //! `mha check`: a person's tensors beside the right ones, the first wrong step, and the mistake by its name.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
@@ -117,11 +117,7 @@ fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
         let remedy = format!("mha check {} {}", shell_word(&files[0]), shell_word(name));
         return Err(Fault::new(format!("{name} is not a lesson"), why, remedy).in_source("LESSON").into());
     }
-    if name == "-" && files.iter().any(|file| file == "-") {
-        let why = "standard input can be read once, as the lesson or as your tensors";
-        let fault = Fault::new("- is named twice", why, "save one of the two in a file");
-        return Err(fault.in_source("ANSWERS").into());
-    }
+    read_once(args.given.iter().map(Path::new), "ANSWERS")?;
     let problem = lesson::load(name, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
     let call = problem.call();
     let plan = attention::plan(&call)?;
@@ -149,6 +145,15 @@ fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
     Ok(if diagnosis.first_wrong.is_none() { Ending::Done } else { Ending::AnswerIsNo })
 }
 
+/// Refuses to read standard input a second time: nothing would be left of it.
+fn read_once<'a>(files: impl Iterator<Item = &'a Path>, place: &str) -> Outcome<()> {
+    if files.filter(|file| file.as_os_str() == "-").count() < 2 {
+        return Ok(());
+    }
+    let why = "standard input is read to its end the first time";
+    Err(Fault::new("- is named twice", why, "save one of the two in a file").in_source(place).into())
+}
+
 fn nothing_to_check(name: &str) -> Fault {
     let why = format!("{name} is taken as the lesson, and the files with your tensors come after it");
     Fault::new("there are no tensors to check", why, format!("mha check {name} mine.npz"))
@@ -173,6 +178,7 @@ fn captured(args: &CheckArgs, library: Library) -> Outcome<Ending> {
 /// Two people's tensors.
 fn beside(args: &CheckArgs, other: &PathBuf) -> Outcome<Ending> {
     let files: Vec<PathBuf> = args.given.iter().map(PathBuf::from).collect();
+    read_once(files.iter().chain([other]).map(PathBuf::as_path), "--against")?;
     let held = |files: &[PathBuf], map: &[(String, String)]| -> Outcome<Answers> {
         answers::read(files, map, ORDER)
     };

@@ -156,3 +156,35 @@ fn beside(one: &Tensor, other: &Tensor, widths: Widths) -> Compared {
     }
     compared
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answers::Grain;
+    use crate::arrays::{Array, Kind};
+
+    fn masked(data: [f64; 4]) -> Answers {
+        let array = Array { shape: vec![1, 2, 2], data: data.to_vec(), kind: Kind::F64 };
+        let name = Name::Stack(Stack::MaskedScores);
+        let (called, file) = (name.to_string(), String::new());
+        Answers {
+            tensors: vec![Tensor { name, called, file, array, grain: Grain::Single }],
+            ..Answers::default()
+        }
+    }
+
+    /// 2·10⁻⁵ of 10⁹ is 20,000: beside that 1 and 2 are the same.
+    #[test]
+    fn a_number_that_hides_says_nothing_of_how_large_scores_are() {
+        let agree = |one, other| against(&masked(one), &masked(other)).first_different.is_none();
+        let hides = f64::from(f32::MIN);
+        assert!(agree([1.0, -1e9, 2.0, 3.0], [1.0, -1e9, 2.0, 3.0]));
+        assert!(agree([1.0, hides, 2.0, 3.0], [1.0, -1e9, 2.0, 3.0]));
+        assert!(agree([1.0, f64::NEG_INFINITY, 2.0, 3.0], [1.0, -1e9 + 7.0, 2.0, 3.0]));
+        assert!(!agree([1.0, -1e9, 2.0, 3.1], [1.0, -1e9, 2.0, 3.0]));
+        assert!(!agree([1.0, hides, 2.0, 3.1], [1.0, hides, 2.0, 3.0]));
+        assert!(!agree([1.0, 0.5, 2.0, 3.0], [1.0, -1e9, 2.0, 3.0]), "it hides on one side only");
+        // large scores of every size hide nothing
+        assert!(!agree([1e5, -1e6, -2e5, 3.0], [1e5, -1e6, -3e5, 3.0]));
+    }
+}

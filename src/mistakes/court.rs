@@ -134,15 +134,21 @@ impl<'a> Court<'a> {
 
     /// The ways to read an exhibit: the plainest alone, or all of them.
     fn read(&mut self, exhibit: usize, expected: Expected, all: bool) -> usize {
+        let num_heads = self.call.attention.num_heads;
         let exhibit = &mut self.exhibits[exhibit];
+        let readings = || {
+            let tensor = exhibit.tensor;
+            each_reading(&tensor.array, &expected)
+                .filter(move |reading| is_for_its_queries(tensor, reading, num_heads))
+        };
         let place = exhibit.read.iter().position(|read| read.expected == expected).unwrap_or_else(|| {
-            let found = each_reading(&exhibit.tensor.array, &expected).take(1).collect();
+            let found = readings().take(1).collect();
             exhibit.read.push(Read { expected, found, complete: false });
             exhibit.read.len() - 1
         });
         let read = &mut exhibit.read[place];
         if all && !read.complete {
-            read.found.extend(each_reading(&exhibit.tensor.array, &expected).skip(1));
+            read.found.extend(readings().skip(1));
             read.complete = true;
         }
         place
@@ -372,6 +378,15 @@ impl<'a> Court<'a> {
         }
         Some((error, seen.largest))
     }
+}
+
+/// Whether heads that stand there several times are keys or values, once for each query head: more of the same is none
+/// of the lesson's.
+fn is_for_its_queries(tensor: &Tensor, reading: &Reading, num_heads: usize) -> bool {
+    let is_shared =
+        matches!(tensor.name, Name::Stack(Stack::KHeads | Stack::VHeads | Stack::KNorm | Stack::KRot));
+    let heads = tensor.array.shape.iter().rev().nth(2);
+    !reading.how.contains(&Layout::Repeated) || is_shared && heads == Some(&num_heads)
 }
 
 /// So many rows are looked at first.
