@@ -228,7 +228,7 @@ impl<'a> Court<'a> {
     }
 
     /// The masked scores beside scores that may have been masked already.
-    fn hidden(&mut self, wrong: &Wrong, own: &Own, name: Name) -> Option<Vec<Value>> {
+    pub(super) fn hidden(&mut self, wrong: &Wrong, own: &Own, name: Name) -> Option<Vec<Value>> {
         match name {
             Name::Stack(Stack::Scores | Stack::CappedScores | Stack::BiasedScores) => {
                 self.values(wrong, own, Name::Stack(Stack::MaskedScores))

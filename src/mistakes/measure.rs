@@ -38,6 +38,8 @@ impl Court<'_> {
         let factor = if scaled { self.call.attention.scale_value() } else { 1.0 };
         let name = self.exhibits[exhibit].tensor.name;
         let seen = self.seen_in(name, values);
+        let right = self.right.clone();
+        let masked = self.hidden(&right, &Own::new(), name).unwrap_or_default();
         let (reading, bench) = self.reading(exhibit, expected, how)?;
         let has_hidden = matches!(name, Name::Stack(Stack::BiasedScores | Stack::MaskedScores));
         let heads = expected.sheets.unwrap_or(1).max(1);
@@ -54,7 +56,12 @@ impl Court<'_> {
             for row in 0..ours.nrows() {
                 for column in 0..ours.ncols() {
                     let (theirs, ours) = (theirs[(row, column)], ours[(row, column)] * factor);
-                    let distance = match has_hidden && seen.both_hide(theirs, ours) {
+                    let is_masked = masked.get(sheet).is_some_and(|masked| {
+                        bench.get(*masked).get((row, column)) == Some(&f64::NEG_INFINITY)
+                    });
+                    let hides = is_masked && fit::hides(theirs, seen.least)
+                        || has_hidden && seen.both_hide(theirs, ours);
+                    let distance = match hides {
                         true => 0.0,
                         false => fit::distance(theirs, ours),
                     };

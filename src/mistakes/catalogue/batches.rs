@@ -13,7 +13,7 @@ pub(super) const ALL: &[Mistake] = &[Mistake {
     wrong: "(B, n, d) read as (n, B, d): each token attends to the same token of the other sequences",
     cause: "`nn.MultiheadAttention` and `nn.Transformer` expect (n, B, d_model) unless they are built with `batch_first=True`; most data comes as (B, n, d_model). Both have three axes, and neither gives an error.",
     symptom: "A sequence's output changes with the other sequences of the batch, and does not change with its own other tokens. Weights are B × B for each token.",
-    visible: "In batches of two sequences or more.",
+    visible: "In batches; of a single sequence, given as (1, n, d_model), every token attends to itself alone.",
     fix: "Say that the batch comes first when the layer is built, or exchange the axes before and after the call.",
     code: "mha = nn.MultiheadAttention(d_model, h, batch_first=True)",
     reports: (9, 5),
@@ -21,15 +21,19 @@ pub(super) const ALL: &[Mistake] = &[Mistake {
 }];
 
 fn across_the_batch(draft: &mut Draft<'_>) -> Option<()> {
-    let batch = draft.call.batch.filter(|batch| *batch > 1)?;
+    // A single sequence is a batch of one: each token is then alone with itself.
+    let sequences = draft.sequences();
+    let batch = sequences.len();
     let (n, n_kv) = draft.lengths()?;
-    if n != n_kv || !is_plain(draft) {
+    if n != n_kv || n < 2 || !is_plain(draft) {
         return None;
     }
     let Attention { num_heads: h, d_v, .. } = draft.attention;
     let chain = Chain::of(draft)?;
     // Which columns each head reads, as the draft has them now.
-    let block = |head: usize, step: HeadStep| match &draft.get(Head(head).step(step).in_sequence(Some(0)))?.op
+    let block = |head: usize, step: HeadStep| match &draft
+        .get(Head(head).step(step).in_sequence(*sequences.first()?))?
+        .op
     {
         Op::Columns(columns) => Some(columns.clone()),
         _ => None,
@@ -39,7 +43,7 @@ fn across_the_batch(draft: &mut Draft<'_>) -> Option<()> {
         .collect::<Option<Vec<[Columns; 3]>>>()?;
     draft.retain(|step| step.id.head().is_none());
     let of_all = |name: Name| -> Vec<StepId> {
-        (0..batch).map(|sequence| StepId { sequence: Some(sequence), name }).collect()
+        sequences.iter().map(|sequence| StepId { sequence: *sequence, name }).collect()
     };
     for token in 0..n {
         for (head, [q, k, v]) in blocks.iter().enumerate() {
@@ -57,11 +61,11 @@ fn across_the_batch(draft: &mut Draft<'_>) -> Option<()> {
     let outputs: Vec<StepId> = (0..n)
         .flat_map(|token| (0..h).map(move |head| Head(head).step(HeadStep::Output).in_sequence(Some(token))))
         .collect();
-    for sequence in 0..batch {
+    for (row, sequence) in sequences.iter().enumerate() {
         let merged = Rearrange::new(n, h * d_v, "this sequence's rows of [{*}]", |r, c| {
-            Place::of(r * h + c / d_v, sequence, c % d_v)
+            Place::of(r * h + c / d_v, row, c % d_v)
         });
-        draft.set(StepId { sequence: Some(sequence), name: Name::Concat }, merged, &outputs)?;
+        draft.set(StepId { sequence: *sequence, name: Name::Concat }, merged, &outputs)?;
     }
     Some(())
 }
