@@ -17,20 +17,10 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-const BUILT_IN: [&str; 12] = [
-    "two-heads",
-    "single-head",
-    "telltale",
-    "masks",
-    "cross-attention",
-    "grouped-query",
-    "wait-for-it",
-    "rope",
-    "window-alibi",
-    "large-numbers",
-    "padded-batch",
-    "two-sequences",
-];
+/// The lessons that come with `mha`.
+fn built_in() -> impl Iterator<Item = &'static str> {
+    mha::lesson::builtin::all().iter().map(|lesson| lesson.name)
+}
 
 /// The lessons of `tests/scripts`, by path.
 fn lessons() -> Vec<PathBuf> {
@@ -134,7 +124,9 @@ fn a_script_has_only_what_its_lesson_needs() {
 #[test]
 fn every_array_of_the_npz_file_is_saved_under_its_name() {
     let room = tempfile::tempdir().unwrap();
-    for lesson in lessons().iter().map(|path| path.to_str().unwrap()).chain(BUILT_IN) {
+    let own = lessons().into_iter().map(|path| path.to_str().unwrap().to_owned());
+    for lesson in own.chain(built_in().map(str::to_owned)) {
+        let lesson = lesson.as_str();
         said(room.path(), &["trace", lesson, "--format", "npz", "--force", "-o", "t.npz"]);
         let arrays = mha::arrays::read_all(&room.path().join("t.npz")).unwrap();
         for with in ["numpy", "pytorch"] {
@@ -253,7 +245,7 @@ fn formulas(lesson: &str) -> Vec<String> {
 /// Every lesson there is: those that come with mha and those of `tests/scripts`.
 fn all_lessons() -> Vec<String> {
     let own = lessons().into_iter().map(|path| path.to_str().unwrap().to_owned());
-    BUILT_IN.into_iter().map(str::to_owned).chain(own).collect()
+    built_in().map(str::to_owned).chain(own).collect()
 }
 
 /// What stands raised twice, `Q^{r}^\top`, is an error to TeX and to MathJax; GitHub refuses `\operatorname`.
@@ -338,7 +330,7 @@ fn one_sequence_of_a_batch_has_no_batch_axis() {
 
 #[test]
 fn ascii_programs_hold_nothing_but_ascii() {
-    for lesson in BUILT_IN {
+    for lesson in built_in() {
         for format in ["python", "ipynb"] {
             let text = said(Path::new("."), &["trace", lesson, "--format", format, "--ascii"]);
             assert!(text.is_ascii(), "{lesson}: {:?}", text.lines().find(|line| !line.is_ascii()));
@@ -403,7 +395,7 @@ fn all_run(room: &Path) {
 #[ignore = "needs Python with NumPy, PyTorch, nbformat, nbclient and ipykernel; .ci/run installs them"]
 fn programs_run_and_save_what_the_trace_holds() {
     let room = tempfile::tempdir().unwrap();
-    for lesson in BUILT_IN {
+    for lesson in built_in() {
         write_programs(room.path(), lesson, lesson, &[], true);
     }
     for path in lessons() {

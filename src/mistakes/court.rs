@@ -34,7 +34,7 @@ impl Exhibit<'_> {
     /// These rows, in the plainest of the readings at a place; nothing where that is in another layout.
     fn few_rows(&mut self, place: usize, rows: &[usize]) -> Option<&FewRows> {
         if self.few.as_ref().is_none_or(|few| few.place != place) {
-            let reading = self.read[place].found.first().filter(|reading| is_plain(&reading.how))?;
+            let reading = self.read[place].found.first().filter(|reading| reading.is_plain())?;
             let sheets = reading.sheets.iter().map(|sheet| sheet.select_rows(rows)).collect();
             let (largest, _) = fit::extremes(reading.sheets.iter());
             self.few = Some(FewRows { place, sheets, largest });
@@ -91,11 +91,6 @@ impl Judged {
 /// The place of a step in the order of the computation.
 pub(super) fn order(name: Name) -> usize {
     ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len())
-}
-
-/// Whether a layout only adds or leaves out axes of length one.
-fn is_plain(how: &[Layout]) -> bool {
-    how.iter().all(|layout| matches!(layout, Layout::LeadingOnes | Layout::Ones))
 }
 
 impl<'a> Court<'a> {
@@ -167,7 +162,7 @@ impl<'a> Court<'a> {
         expected: Expected,
         how: &[Layout],
     ) -> Option<(&Reading, &Bench<'a>)> {
-        let place = self.read(exhibit, expected, !is_plain(how));
+        let place = self.read(exhibit, expected, !how.is_empty());
         let found = &self.exhibits[exhibit].read[place].found;
         let reading = found.iter().find(|reading| reading.how == how).or(found.first())?;
         Some((reading, &self.bench))
@@ -177,7 +172,7 @@ impl<'a> Court<'a> {
     pub(super) fn judge(&mut self, exhibit: usize, wrong: &Wrong, own: &Own, leniency: Leniency) -> Judged {
         let name = self.exhibits[exhibit].tensor.name;
         let Some((expected, ids)) = Self::expected(wrong, name) else { return Judged::nothing() };
-        let Some(has_shape) = self.plainest(exhibit, expected).map(|reading| is_plain(&reading.how)) else {
+        let Some(has_shape) = self.plainest(exhibit, expected).map(|reading| reading.is_plain()) else {
             return Judged::nothing();
         };
         let all = leniency == Leniency::AnyLayout || !has_shape;
@@ -273,8 +268,8 @@ impl<'a> Court<'a> {
         let entry = &self.exhibits[exhibit];
         let has_hidden = matches!(entry.tensor.name, Name::Stack(Stack::BiasedScores | Stack::MaskedScores));
         let readings = &entry.read[place].found;
-        let has_shape = readings.iter().any(|reading| is_plain(&reading.how));
-        let allowed = |reading: &&Reading| all || is_plain(&reading.how);
+        let has_shape = readings.iter().any(|reading| reading.is_plain());
+        let allowed = |reading: &&Reading| all || reading.is_plain();
         let sheets = || values.iter().map(|value| self.bench.get(*value));
         let excused = |sheet: usize, place: usize, theirs: f64| {
             let ours = |values: &[Value]| {

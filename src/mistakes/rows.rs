@@ -6,8 +6,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use nalgebra::DMatrix;
-
 use super::bench::{Bench, Own, Value};
 use crate::ops::{Bias, Mask, MaskTimes, Op, Place, Rearrange, Reweighed, Rope};
 use crate::plan::{HeadStep, Name, Plan, Stack, StepId};
@@ -23,28 +21,23 @@ fn is_restricted(name: Name) -> bool {
     }
 }
 
-/// Some rows of a matrix.
-pub(super) fn pick<T: nalgebra::Scalar>(matrix: &DMatrix<T>, rows: &[usize]) -> DMatrix<T> {
-    matrix.select_rows(rows)
-}
-
 /// The operation on these rows alone; `None` where it needs the others.
 fn restricted(op: &Op, rows: &[usize]) -> Option<Op> {
     Some(match op {
         Op::Mask(Mask { allowed, reasons, hidden_by }) => Mask {
-            allowed: Arc::new(pick(allowed, rows)),
+            allowed: Arc::new(allowed.select_rows(rows)),
             reasons: reasons.clone(),
-            hidden_by: Arc::new(pick(hidden_by, rows)),
+            hidden_by: Arc::new(hidden_by.select_rows(rows)),
         }
         .into(),
         Op::MaskTimes(MaskTimes { allowed, reasons }) => {
-            MaskTimes { allowed: Arc::new(pick(allowed, rows)), reasons: reasons.clone() }.into()
+            MaskTimes { allowed: Arc::new(allowed.select_rows(rows)), reasons: reasons.clone() }.into()
         }
         Op::Reweighed(Reweighed { softmax, factors, said }) => {
-            Reweighed { softmax: softmax.clone(), factors: Arc::new(pick(factors, rows)), said }.into()
+            Reweighed { softmax: softmax.clone(), factors: Arc::new(factors.select_rows(rows)), said }.into()
         }
         Op::Bias(Bias { alibi: None, add }) => {
-            Bias { alibi: None, add: add.as_ref().map(|add| Arc::new(pick(add, rows))) }.into()
+            Bias { alibi: None, add: add.as_ref().map(|add| Arc::new(add.select_rows(rows))) }.into()
         }
         Op::Rope(rope) => {
             let positions =

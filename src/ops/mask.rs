@@ -17,12 +17,17 @@ pub struct Mask {
     pub hidden_by: Arc<DMatrix<u32>>,
 }
 
+/// The shape of scores under a mask of the same shape.
+pub(super) fn masked_shape(allowed: &DMatrix<bool>, inputs: &[Shape]) -> Result<Shape, String> {
+    let [shape] = inputs else { return Err("a mask hides scores".to_owned()) };
+    equal("rows of the scores and of the mask", shape.0, allowed.nrows())?;
+    equal("columns of the scores and of the mask", shape.1, allowed.ncols())?;
+    Ok(*shape)
+}
+
 impl Operation for Mask {
     fn shape(&self, inputs: &[Shape]) -> Result<Shape, String> {
-        let [shape] = inputs else { return Err("a mask hides scores".to_owned()) };
-        equal("rows of the scores and of the mask", shape.0, self.allowed.nrows())?;
-        equal("columns of the scores and of the mask", shape.1, self.allowed.ncols())?;
-        Ok(*shape)
+        masked_shape(&self.allowed, inputs)
     }
 
     fn compute<T: Real>(&self, inputs: &[View<'_, T>], _: Arithmetic) -> DMatrix<T> {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use nalgebra::DMatrix;
 
-use super::{Arithmetic, Cost, Expr, Formula, Operation, Real, Shape, Signs, Told, View, equal};
+use super::mask::masked_shape;
+use super::{Arithmetic, Cost, Expr, Formula, Operation, Real, Shape, Signs, Told, View};
 
 /// Scores times 1 where a query may look and times 0 where not (n_q × n_kv in, the same out).
 ///
@@ -19,10 +20,7 @@ pub struct MaskTimes {
 
 impl Operation for MaskTimes {
     fn shape(&self, inputs: &[Shape]) -> Result<Shape, String> {
-        let [shape] = inputs else { return Err("a mask hides scores".to_owned()) };
-        equal("rows of the scores and of the mask", shape.0, self.allowed.nrows())?;
-        equal("columns of the scores and of the mask", shape.1, self.allowed.ncols())?;
-        Ok(*shape)
+        masked_shape(&self.allowed, inputs)
     }
 
     fn compute<T: Real>(&self, inputs: &[View<'_, T>], _: Arithmetic) -> DMatrix<T> {
