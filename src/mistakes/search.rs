@@ -14,6 +14,8 @@ pub(super) struct Hypothesis {
     mistakes: Vec<(&'static Mistake, &'static Form)>,
     /// Other forms of the same mistakes that fit about as well.
     alike: Vec<(&'static Mistake, &'static Form)>,
+    /// For each mistake, in how many forms the problem can be got wrong.
+    ways: Vec<usize>,
     pub(super) wrong: Wrong,
     /// How well it fits, tensor by tensor, up to the first that it cannot give.
     fits: Vec<Fit>,
@@ -31,7 +33,7 @@ impl Hypothesis {
 
     pub(super) fn explanation(self) -> Explanation {
         let worst = self.fit().worst;
-        Explanation { mistakes: self.mistakes, alike: self.alike, worst }
+        Explanation { mistakes: self.mistakes, alike: self.alike, ways: self.ways, worst }
     }
 
     fn is_read_off(&self) -> bool {
@@ -119,6 +121,7 @@ impl<'s, 'a> Search<'s, 'a> {
                 self.singles.push(Hypothesis {
                     mistakes: vec![(mistake, form)],
                     alike: Vec::new(),
+                    ways: Vec::new(),
                     wrong,
                     fits,
                 });
@@ -163,7 +166,7 @@ impl<'s, 'a> Search<'s, 'a> {
         self.court.bench.release(mark);
         if fits.len() == self.base.len() && fits.iter().all(|fit| !fit.beyond) {
             let mistakes = vec![earlier.mistakes[0], later.mistakes[0]];
-            self.pairs.push(Hypothesis { mistakes, alike: Vec::new(), wrong, fits });
+            self.pairs.push(Hypothesis { mistakes, alike: Vec::new(), ways: Vec::new(), wrong, fits });
         }
     }
 
@@ -221,6 +224,12 @@ impl<'s, 'a> Search<'s, 'a> {
                 Some(kept) => kept.alike.extend(&hypothesis.mistakes),
                 None => kept.push(hypothesis.clone()),
             }
+        }
+        let ways = |mistake: &Mistake| {
+            self.singles.iter().filter(|single| single.mistakes[0].0.name == mistake.name).count()
+        };
+        for hypothesis in &mut kept {
+            hypothesis.ways = hypothesis.mistakes.iter().map(|(mistake, _)| ways(mistake)).collect();
         }
         // What is read off the person's own weights fits too easily to stand beside what is not.
         if kept.iter().any(|kept| !kept.is_read_off()) {

@@ -99,6 +99,8 @@ pub struct Explanation {
     pub mistakes: Vec<(&'static Mistake, &'static Form)>,
     /// Other forms of the same mistakes that fit about as well; the same one may stand there several times.
     pub alike: Vec<(&'static Mistake, &'static Form)>,
+    /// For each mistake, in how many forms this problem can be got wrong: of a single one nobody needs the name.
+    pub ways: Vec<usize>,
     /// How well they fit, in tolerances: 1 is at the edge.
     pub worst: f64,
 }

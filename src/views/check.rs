@@ -241,12 +241,13 @@ fn yours(diagnosis: &Diagnosis) -> String {
 }
 
 fn explained(report: &Report<'_>, explanation: &Explanation, parts: &mut Vec<Part>) {
-    for (mistake, form) in &explanation.mistakes {
+    for (place, (mistake, form)) in explanation.mistakes.iter().enumerate() {
         let mut table = Table::new(mistake.name, &[(&format!("from {} on", form.first), Side::Left)]);
         table.line("mistake", &[mistake.summary]);
         let alike = explanation.forms_alike(mistake);
-        // Where every form gives these tensors, none of them is worth a word.
-        let chosen = if alike.len() + 1 < mistake.forms.len() { form.name } else { "" };
+        // Where every form that can be made here gives these tensors, none of them is worth a word.
+        let ways = explanation.ways.get(place).copied().unwrap_or(mistake.forms.len());
+        let chosen = if alike.len() + 1 < ways { form.name } else { "" };
         match alike.as_slice() {
             _ if chosen.is_empty() => (),
             [] => table.line("form", &[chosen]),
