@@ -286,3 +286,16 @@ fn the_report_names_the_step_and_the_mistake() {
         assert!(run.out.contains(mistake), "{file} does not say {mistake}:\n{}", run.out);
     }
 }
+
+/// In two-heads the scores of every head are symmetric, so that a softmax down the columns gives the transpose of the
+/// right weights. Whoever made that mistake has not also summed the values over queries, which would need the weights
+/// to be right in another layout.
+#[test]
+fn an_explanation_takes_tensors_as_they_stand() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = |args: &[&str]| run::mha(folder.path()).args(args).output().unwrap();
+    said(&["trace", "two-heads", "--mistake", "softmax-over-queries", "--format", "npz", "-o", "mine.npz"]);
+    let told = said(&["check", "two-heads", "mine.npz", "--format", "json"]);
+    let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
+    assert_eq!(told["explanations"], serde_json::json!([["softmax-over-queries"]]));
+}

@@ -26,8 +26,9 @@ pub fn diagnose(call: &Call, right: &Plan, answers: &Answers) -> Diagnosis {
         return Diagnosis::right(&mut court, &base);
     }
     let seen = seen(&mut court);
-    let mut search =
-        Search::new(&mut court, right, seen.as_ref(), base.iter().map(|base| base.best.fit).collect());
+    let fits = base.iter().map(|base| base.best.fit).collect();
+    let strained = base.iter().map(Base::is_strained).collect();
+    let mut search = Search::new(&mut court, right, seen.as_ref(), fits).straining(strained);
     search.singles();
     let strict = search.explanations(true);
     let doubtful = !all.beyond && all.worst < BEYOND_DOUBT;
@@ -57,6 +58,13 @@ pub(super) struct Base {
     best: Judged,
     /// Whether it is right once queries are taken as scaled already.
     scaled: bool,
+}
+
+impl Base {
+    /// Whether its shape is right and its numbers are so only in another layout.
+    fn is_strained(&self) -> bool {
+        self.plain.has_shape && self.plain.fit.beyond && !self.best.fit.beyond
+    }
 }
 
 fn base(court: &mut Court<'_>) -> Vec<Base> {

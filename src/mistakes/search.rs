@@ -54,6 +54,8 @@ pub(super) struct Search<'s, 'a> {
     seen: Option<&'s Seen>,
     /// How the tensors fit the right plan.
     base: Vec<Fit>,
+    /// Which tensors fit the right plan only in another layout than their shape says.
+    strained: Vec<bool>,
     /// Steps that are the person's own, and the place from which on mistakes are looked for.
     own: Own,
     from: usize,
@@ -89,7 +91,20 @@ impl<'s, 'a> Search<'s, 'a> {
         let work: u128 = right.steps().iter().map(|step| right.cost_of(step).multiplications).sum();
         let is_large = work > MUCH_WORK;
         let (singles, pairs) = (Vec::new(), Vec::new());
-        Self { court, right, seen, base, own, from: 0, is_large, singles, pairs, tried }
+        let strained = vec![false; base.len()];
+        Self { court, right, seen, base, strained, own, from: 0, is_large, singles, pairs, tried }
+    }
+
+    /// The same, where some tensors fit the right plan only in another layout than their shape says.
+    pub(super) fn straining(mut self, strained: Vec<bool>) -> Self {
+        self.strained = strained;
+        self
+    }
+
+    /// Whether a mistake takes a tensor before it for right that is so only in another layout.
+    fn strains(&self, hypothesis: &Hypothesis) -> bool {
+        let before = self.court.exhibits.iter().map(|exhibit| exhibit.order < hypothesis.first());
+        before.zip(&self.strained).any(|(before, strained)| before && *strained)
     }
 
     /// The same, with some steps given, and mistakes only after a place in the order of the computation.
@@ -230,6 +245,10 @@ impl<'s, 'a> Search<'s, 'a> {
         };
         for hypothesis in &mut kept {
             hypothesis.ways = hypothesis.mistakes.iter().map(|(mistake, _)| ways(mistake)).collect();
+        }
+        // Who explains a tensor as it stands needs no other layout for it.
+        if kept.iter().any(|kept| !self.strains(kept)) {
+            kept.retain(|kept| !self.strains(kept));
         }
         // What is read off the person's own weights fits too easily to stand beside what is not.
         if kept.iter().any(|kept| !kept.is_read_off()) {
