@@ -299,3 +299,30 @@ fn an_explanation_takes_tensors_as_they_stand() {
     let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
     assert_eq!(told["explanations"], serde_json::json!([["softmax-over-queries"]]));
 }
+
+/// The right weights of two-heads, the worked example's own numbers, with rows and columns exchanged: right for who
+/// keeps tokens in columns, and also what a softmax down the columns gives there. Both are said, and nobody is accused.
+#[test]
+fn what_is_right_only_in_another_layout_is_told_with_the_mistake_that_gives_it_as_it_stands() {
+    let folder = tempfile::tempdir().unwrap();
+    let turned = "weights:
+  - [[0.4011, 0.1978, 0.2483], [0.1978, 0.4011, 0.2483], [0.4011, 0.4011, 0.5035]]
+  - [[0.5035, 0.2483, 0.3333], [0.2483, 0.5035, 0.3333], [0.2483, 0.2483, 0.3333]]\n";
+    std::fs::write(folder.path().join("mine.yaml"), turned).unwrap();
+    let told = run::mha(folder.path()).args(["check", "two-heads", "mine.yaml"]).output().unwrap();
+    let text = String::from_utf8(told.stdout).unwrap();
+    assert_eq!(told.status.code(), Some(0), "{text}");
+    assert!(text.contains("rows and columns are swapped"), "{text}");
+    assert!(text.contains("softmax-over-queries"), "{text}");
+}
+
+#[test]
+fn tensors_of_another_lesson_are_taken_for_that() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("mine.json"), r#"{"weights": [[[1, 0], [0, 1]]]}"#).unwrap();
+    let told =
+        run::mha(folder.path()).args(["check", "two-heads", "mine.json", "--width", "200"]).output().unwrap();
+    let text = String::from_utf8(told.stdout).unwrap();
+    assert_eq!(told.status.code(), Some(1), "{text}");
+    assert!(text.contains("see whether they belong to another one"), "{text}");
+}

@@ -22,10 +22,11 @@ pub fn diagnose(call: &Call, right: &Plan, answers: &Answers) -> Diagnosis {
     let mut court = Court::new(call, right, &answers.tensors);
     let base = base(&mut court);
     let all = base.iter().fold(Fit::PERFECT, |fit, judged| fit.and(judged.best.fit));
-    if all.is_strict() {
-        return Diagnosis::right(&mut court, &base);
-    }
     let seen = seen(&mut court);
+    if all.is_strict() {
+        let otherwise = as_they_stand(&mut court, right, seen.as_ref(), &base);
+        return Diagnosis { otherwise, ..Diagnosis::right(&mut court, &base) };
+    }
     let fits = base.iter().map(|base| base.best.fit).collect();
     let strained = base.iter().map(Base::is_strained).collect();
     let mut search = Search::new(&mut court, right, seen.as_ref(), fits).straining(strained);
@@ -58,6 +59,21 @@ pub(super) struct Base {
     best: Judged,
     /// Whether it is right once queries are taken as scaled already.
     scaled: bool,
+}
+
+/// What gives tensors that are right only in another layout than their shape says, if they are taken as they stand.
+fn as_they_stand(
+    court: &mut Court<'_>,
+    right: &Plan,
+    seen: Option<&Seen>,
+    base: &[Base],
+) -> Vec<Explanation> {
+    if !base.iter().any(Base::is_strained) {
+        return Vec::new();
+    }
+    let mut search = Search::new(court, right, seen, base.iter().map(|base| base.plain.fit).collect());
+    search.singles();
+    search.explanations(true).into_iter().map(Hypothesis::explanation).collect()
 }
 
 impl Base {
@@ -112,6 +128,7 @@ impl Diagnosis {
             first_wrong: None,
             difference: None,
             explanations: Vec::new(),
+            otherwise: Vec::new(),
             partly: None,
             after: None,
             telling: None,
@@ -179,6 +196,7 @@ impl Diagnosis {
             steps,
             first_wrong,
             difference,
+            otherwise: Vec::new(),
             explanations: found.into_iter().map(Hypothesis::explanation).collect(),
             partly: partly.map(|(explanations, wrong_from)| Partly {
                 explanations: explanations.into_iter().map(Hypothesis::explanation).collect(),

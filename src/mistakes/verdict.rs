@@ -16,6 +16,8 @@ pub struct Diagnosis {
     pub difference: Option<Difference>,
     /// What gives exactly these tensors: each entry is one mistake or two. Several entries cannot be told apart.
     pub explanations: Vec<Explanation>,
+    /// Where all is right, but only in another layout than a tensor's shape says: what gives the tensors as they stand.
+    pub otherwise: Vec<Explanation>,
     /// Where nothing explains all: what explains the first wrong steps.
     pub partly: Option<Partly>,
     /// Where something stays unexplained: what the steps after the first wrong one are, given that one.

@@ -154,7 +154,16 @@ fn right(diagnosis: &Diagnosis) -> Vec<Part> {
         true => format!(", but for what rounding every step to {grains} loses."),
         false => format!(", as closely as {grains} can tell."),
     });
-    vec![Part::Title("Verdict".to_owned()), Part::Say(said)]
+    let mut parts = vec![Part::Title("Verdict".to_owned()), Part::Say(said)];
+    if !diagnosis.otherwise.is_empty() {
+        let names: Vec<String> = diagnosis.otherwise.iter().map(|one| one.names().join(" and ")).collect();
+        parts.push(Part::Say(format!(
+            "That holds in the layout above. As they stand, {} gives these tensors, too: if you did not exchange \
+             their axes yourself, that is the mistake (mha mistakes NAME tells of it).",
+            names.join(", or ")
+        )));
+    }
+    parts
 }
 
 fn grains(diagnosis: &Diagnosis) -> String {
@@ -325,6 +334,10 @@ fn further_up(report: &Report<'_>) -> String {
     let before = report.known.iter().take_while(|name| Some(**name) != first);
     let missing: Vec<String> =
         before.filter(|name| steps.iter().all(|step| step.name != **name)).map(Name::to_string).collect();
+    if steps.iter().all(|step| step.status == Status::Shape) {
+        return "No tensor has the shape that this lesson asks for: see whether they belong to another one."
+            .to_owned();
+    }
     let place = match missing.as_slice() {
         [] => "Every step before it is right, so it is this step itself that goes wrong.".to_owned(),
         missing => format!(

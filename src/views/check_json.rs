@@ -40,6 +40,7 @@ pub fn write(
         })),
         "explanations": names(&diagnosis.explanations),
         "forms": forms(&diagnosis.explanations),
+        "otherwise": names(&diagnosis.otherwise),
         "partly": diagnosis.partly.as_ref().map(|partly| json!({
             "explanations": names(&partly.explanations),
             "wrong_from": step(partly.wrong_from),
