@@ -8,7 +8,8 @@ use super::lesson::{Claims, Files};
 use super::output::{self, Content};
 use super::{Common, Ending, lesson};
 use crate::answers::{self, Answers, ORDER};
-use crate::fault::{Fault, Faults, Outcome, shell_word};
+use crate::fault::{Fault, Outcome, shell_word};
+use crate::lesson::builtin;
 use crate::mistakes::Wrong;
 use crate::mistakes::against::against;
 use crate::mistakes::diagnose::diagnose;
@@ -35,7 +36,7 @@ Examples:
   mha check --capture pytorch                   lines that save your own steps")]
 pub(super) struct CheckArgs {
     /// The lesson (a name from `mha lessons` or a file), then the files with your tensors; - is standard input
-    #[arg(required_unless_present = "capture", value_name = "LESSON ANSWERS")]
+    #[arg(value_name = "LESSON ANSWERS")]
     given: Vec<String>,
     /// Print the few lines of Python that save your own steps under the right names
     #[arg(long, value_name = "LIBRARY", conflicts_with_all = ["against", "map"])]
@@ -107,7 +108,9 @@ pub(super) fn run(args: &CheckArgs) -> Outcome<Ending> {
 
 fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
     let [name, files @ ..] = args.given.as_slice() else {
-        return Err(Faults::from(nothing_to_check("nothing")));
+        let why = "a check takes a lesson, then the files with your tensors";
+        let remedy = "mha check two-heads mine.npz, or mha check --help";
+        return Err(Fault::new("there is nothing to check", why, remedy).in_source("LESSON").into());
     };
     if files.is_empty() {
         return Err(nothing_to_check(name).into());
@@ -177,6 +180,16 @@ fn captured(args: &CheckArgs, library: Library) -> Outcome<Ending> {
 
 /// Two people's tensors.
 fn beside(args: &CheckArgs, other: &PathBuf) -> Outcome<Ending> {
+    if let Some(lesson) = args.given.iter().find(|name| builtin::find(name).is_some()) {
+        let why = "it sets two people's tensors beside each other, and nothing else";
+        let fault = Fault::new("--against takes no lesson", why, format!("leave {lesson} away"));
+        return Err(fault.in_source("--against").into());
+    }
+    if args.given.is_empty() {
+        let why = "--against names one side, and the files before it are the other";
+        let remedy = "mha check mine.npz --against theirs.npz";
+        return Err(Fault::new("there is nothing to compare", why, remedy).in_source("ANSWERS").into());
+    }
     let files: Vec<PathBuf> = args.given.iter().map(PathBuf::from).collect();
     read_once(files.iter().chain([other]).map(PathBuf::as_path), "--against")?;
     let held = |files: &[PathBuf], map: &[(String, String)]| -> Outcome<Answers> {

@@ -14,7 +14,7 @@ use crate::lesson::Problem;
 use crate::mistakes::{Mistake, Side, WrongRun};
 use crate::ops::Arithmetic;
 use crate::plan::rewrites::{VARIANTS, Variant};
-use crate::plan::{Call, Plan, attention};
+use crate::plan::{Attention, Call, Plan, attention};
 use crate::trace::measure::Figures;
 use crate::trace::{Keep, run_plan};
 use crate::views::compare::{self, Compared, Comparison};
@@ -97,7 +97,7 @@ pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
     };
     let source = lesson::source(&args.lesson);
     let mut sides = Vec::with_capacity(args.variants.len() + 1);
-    for variant in columns(&args.variants) {
+    for variant in columns(&args.variants, &problem.attention) {
         let (call, plan, form) = match variant {
             Side::Variant(variant) => variant.apply(&call).map(|(call, plan)| (call, plan, ""))?,
             Side::Mistake(mistake) => {
@@ -152,8 +152,13 @@ pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
 
 /// The columns in their order: a mistake is measured against the right run, which comes first unless another variant
 /// does.
-fn columns(named: &[Side]) -> Vec<Side> {
-    let right = Side::Variant(Variant::MultiHead);
+fn columns(named: &[Side], attention: &Attention) -> Vec<Side> {
+    // The variant that is the lesson itself.
+    let right = Side::Variant(match attention.num_kv_heads {
+        heads if heads == attention.num_heads => Variant::MultiHead,
+        1 => Variant::Mqa,
+        groups => Variant::Gqa(groups),
+    });
     match named.first() {
         Some(Side::Mistake(_)) => {
             std::iter::once(right).chain(named.iter().copied().filter(|side| *side != right)).collect()

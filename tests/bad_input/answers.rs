@@ -56,6 +56,14 @@ fn a_file_that_holds_no_tensors_says_so() {
     case("a file that is not there", &[], "lesson.yaml none.npz", "there is no such file", "none.npz");
     case("a folder", &[], "lesson.yaml .", "this is a directory", ".");
     case("no file at all", &[], "lesson.yaml", "there are no tensors to check", "ANSWERS");
+    case("nobody to compare with", &[], "--against good.json", "there is nothing to compare", "ANSWERS");
+    case(
+        "a lesson between two people",
+        &[],
+        "two-heads good.json --against good.json",
+        "--against takes no lesson",
+        "--against",
+    );
 }
 
 #[test]
