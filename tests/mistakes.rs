@@ -244,3 +244,9 @@ fn a_product_too_large_for_half_precision_is_infinite_in_the_lesson_about_it() {
     let told = page(&["trace", "large-numbers", "--mistake", "fp16-overflow", "--quiet"]);
     assert!(told.contains("first difference: head.1.scores[1,1]: 40000 should be, ∞ is"), "{told}");
 }
+
+#[test]
+fn the_readme_counts_as_many_mistakes_as_there_are() {
+    let said = format!("the {} known mistakes", mha::mistakes::catalogue::all().count());
+    assert!(include_str!("../README.md").contains(&said), "{said}");
+}

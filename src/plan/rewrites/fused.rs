@@ -128,19 +128,10 @@ fn stack_of(step: HeadStep) -> Option<Stack> {
 
 fn stack_for(step: HeadStep) -> Stack {
     match step {
-        HeadStep::Q => Stack::QHeads,
-        HeadStep::K => Stack::KHeads,
-        HeadStep::V | HeadStep::VRot => Stack::VHeads,
-        HeadStep::QNorm => Stack::QNorm,
-        HeadStep::KNorm => Stack::KNorm,
-        HeadStep::QRot => Stack::QRot,
-        HeadStep::KRot => Stack::KRot,
-        HeadStep::Scores => Stack::Scores,
-        HeadStep::CappedScores => Stack::CappedScores,
-        HeadStep::BiasedScores => Stack::BiasedScores,
-        HeadStep::MaskedScores => Stack::MaskedScores,
-        HeadStep::Weights | HeadStep::SinkWeight => Stack::Weights,
-        HeadStep::Output => Stack::Heads,
+        HeadStep::VRot => Stack::VHeads,
+        HeadStep::SinkWeight => Stack::Weights,
+        // Every other step of a head has a stack of its own.
+        step => Stack::ALL.iter().copied().find(|stack| stack.of_a_head() == step).unwrap_or(Stack::Heads),
     }
 }
 
