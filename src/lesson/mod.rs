@@ -15,6 +15,7 @@ mod budget;
 pub mod builtin;
 mod checkpoint;
 mod claims;
+pub mod course;
 mod file;
 mod guard;
 mod literal;
@@ -24,6 +25,7 @@ mod packing;
 mod places;
 mod positions;
 mod projections;
+pub mod quantity;
 mod random;
 mod reader;
 mod rules;
@@ -45,6 +47,8 @@ use crate::arrays;
 use crate::fault::{Fault, Faults, Outcome, Place, reason};
 use crate::plan::{Attention, StepId};
 
+pub use course::Course;
+pub use quantity::Quantity;
 pub use story::{Piece, pieces};
 
 /// The language in which a lesson's texts are given, where it has them in several.
@@ -227,6 +231,8 @@ pub struct Problem {
     pub claims: Vec<Claim>,
     /// Questions whose answers are computed.
     pub quiz: Vec<Question>,
+    /// What it teaches, part by part; empty where the section `course` is left out.
+    pub course: Course,
     /// What the lesson was read from, so that a line of it can be shown.
     pub text: Arc<str>,
 }
@@ -266,15 +272,56 @@ pub struct Claim {
     pub place: Option<(usize, usize)>,
 }
 
-/// A question of the lesson's quiz.
+/// A question of the lesson: predict, then see.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
+    /// Its name in the file of progress: what the lesson calls it (`id`), or else a hash of the English question, so that
+    /// it stays the same in both languages and wherever the question is moved to.
+    pub id: String,
     /// The question.
     pub ask: String,
     /// How it is answered.
     pub answer: Answer,
     /// Said after the answer; may be empty.
     pub because: String,
+    /// Help, one layer after the other, each only where it is asked for; where they are left out they are computed from
+    /// the plan.
+    pub hints: Hints,
+    /// What wrong answers give away, beside what is found by itself.
+    pub wrong: Vec<Slip>,
+}
+
+/// Help with a question, in the order in which it is given.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Hints {
+    /// A nudge.
+    pub hint: Option<String>,
+    /// Where to look.
+    pub place: Option<String>,
+    /// Why it comes out as it does, all but the number.
+    pub why: Option<String>,
+}
+
+/// A wrong answer, and what it gives away.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slip {
+    /// The wrong answer.
+    pub answer: SlipAnswer,
+    /// What is said to whoever gives it; may be empty where a mistake or a myth speaks for itself.
+    pub say: String,
+    /// The myth behind it, by its name.
+    pub myth: Option<String>,
+}
+
+/// A wrong answer that is waited for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SlipAnswer {
+    /// A number, computed.
+    Value(Quantity),
+    /// What the question asks for comes out so with this mistake (`scale-missing`).
+    Mistake(String),
+    /// One of the choices (from 0).
+    Choice(usize),
 }
 
 /// How a question is answered.
@@ -282,8 +329,14 @@ pub struct Question {
 pub enum Answer {
     /// By one computed number: step, row, column (from 0).
     Cell(StepId, usize, usize),
+    /// By a computed number, or by several in a row (a row of weights).
+    Value(Quantity),
+    /// By the shape of a step: `3 × 4`.
+    Shape(StepId),
     /// By one of several choices (index from 0).
     Choice(Vec<String>, usize),
+    /// By one of several choices, of which the right one (from 1) is computed.
+    Computed(Vec<String>, Quantity),
 }
 
 impl Problem {

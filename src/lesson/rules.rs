@@ -55,6 +55,7 @@ pub(super) fn apply(file: File, reader: &mut Reader) -> Option<Problem> {
         story: file.story.or(Vec::new())?,
         claims: file.claims.or(Vec::new())?,
         quiz: file.quiz.or(Vec::new())?,
+        course: super::Course::default(),
         text: "".into(),
     })
 }

@@ -3,7 +3,7 @@
 use serde_yaml::Value;
 
 use super::reader::{Given, Node, Reader, Spot, describe, near};
-use super::{Answer, Question, Saying};
+use super::{Answer, Hints, Question, Saying};
 use crate::plan::{HeadStep, Name, Projection, Stack, StepId, TileStep};
 
 /// A part of a sentence.
@@ -221,7 +221,14 @@ fn question(node: &Node, reader: &mut Reader) -> Option<Question> {
     if ask.is_absent() {
         reader.fault::<()>(spot, format!("{spot} has no question"), "", "write ask: \"…?\"");
     }
-    Some(Question { ask: ask.good().cloned()?, answer: answer?, because: because.or(String::new())? })
+    Some(Question {
+        id: String::new(),
+        ask: ask.good().cloned()?,
+        answer: answer?,
+        because: because.or(String::new())?,
+        hints: Hints::default(),
+        wrong: Vec::new(),
+    })
 }
 
 fn choices(node: &Node, reader: &mut Reader) -> Option<Vec<String>> {

@@ -52,6 +52,7 @@ pub fn answers(problem: &Problem, trace: &Trace<f64>) -> Vec<String> {
             .and_then(|value| value.get((*row, *column)).copied())
             .map_or("?".to_owned(), |v| v.to_string()),
         Answer::Choice(choices, right) => choices.get(*right).cloned().unwrap_or_default(),
+        Answer::Value(_) | Answer::Shape(_) | Answer::Computed(..) => "?".to_owned(),
     };
     problem.quiz.iter().map(|question| format!("{} {}", question.ask, answer(question))).collect()
 }
