@@ -19,7 +19,8 @@
 //! - [`trace`]: running a plan and keeping what was asked for
 //! - [`plan`]: steps, the attention builder, rewrites (variants)
 //! - [`ops`]: one operation a file: compute, formula, explanation, cost
-//! - [`arrays`], [`params`], [`fault`]: files of numbers, counting, and what to say when something is wrong
+//! - [`arrays`], [`params`], [`number`], [`fault`]: files of numbers, counting, how numbers are written, and what to say
+//!   when something is wrong
 //!
 //! Conventions: row vectors, a token is a row; `X · W + b`; head *i* owns the contiguous column block *i*.
 //! Code counts from 0, people from 1.
@@ -31,6 +32,7 @@ pub mod exact;
 pub mod fault;
 pub mod lesson;
 pub mod mistakes;
+pub mod number;
 pub mod ops;
 pub mod params;
 pub mod plan;

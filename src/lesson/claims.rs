@@ -134,7 +134,7 @@ pub(super) fn pin(text: &str, claims: &mut [Claim]) {
 }
 
 /// How many decimals a number was typed with: 2 in `0.50`, 4 in `1.5e-3`, none in `12` and `1e3`.
-fn decimals_of(typed: &str) -> i32 {
+pub(super) fn decimals_of(typed: &str) -> i32 {
     if typed.starts_with("0x") {
         return 0;
     }

@@ -30,6 +30,7 @@ mod random;
 mod reader;
 mod rules;
 mod sizes;
+mod step_names;
 mod story;
 #[cfg(test)]
 mod tests;

@@ -2,9 +2,10 @@
 
 use serde_yaml::Value;
 
-use super::reader::{Given, Node, Reader, Spot, describe, near};
+use super::reader::{Given, Node, Reader, Spot, describe};
+use super::step_names;
 use super::{Answer, Hints, Question, Saying};
-use crate::plan::{HeadStep, Name, Projection, Stack, StepId, TileStep};
+use crate::plan::StepId;
 
 /// A part of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,42 +81,16 @@ fn cell(text: &str) -> Result<(StepId, usize, usize), NotACell> {
     Ok((id, counted(row)?, counted(column)?))
 }
 
-/// What to say about a step that is none.
-fn step_remedy(typed: &str) -> String {
-    let parts: Vec<&str> = typed.split('.').collect();
-    let near = match parts.as_slice() {
-        [_, head, word] => {
-            let words = HeadStep::ALL.iter().map(|step| step.word());
-            let number = head.parse::<usize>().ok().filter(|number| *number > 0).unwrap_or(1);
-            near(word, words).map(|word| format!("head.{number}.{word}"))
-        }
-        [_, head, _, tile, word] => {
-            let words = TileStep::ALL.iter().map(|step| step.word());
-            near(word, words).map(|word| format!("head.{head}.tile.{tile}.{word}"))
-        }
-        _ => {
-            let plain = [Name::X, Name::XKv, Name::Q, Name::K, Name::V, Name::Concat, Name::Output];
-            let learned = Projection::ALL.iter().flat_map(|one| [Name::W(*one), Name::B(*one)]);
-            let stacks = Stack::ALL.iter().map(|stack| Name::Stack(*stack));
-            let names: Vec<String> =
-                plain.into_iter().chain(learned).chain(stacks).map(|name| name.to_string()).collect();
-            near(typed, names.iter().map(String::as_str)).map(str::to_owned)
-        }
-    };
-    let examples = "steps are called x, q, k, v, head.1.scores, head.1.weights, concat, output …";
-    near.map_or(examples.into(), |near| format!("did you mean {near}? Otherwise: {examples}"))
-}
-
 /// Reads the name of a step.
 pub(super) fn step(node: &Node, reader: &mut Reader) -> Option<StepId> {
     let Value::String(typed) = node.value else {
-        return node.refuse(reader, "the name of a step", step_remedy(""));
+        return node.refuse(reader, "the name of a step", step_names::remedy(""));
     };
     match typed.parse() {
         Ok(id) => Some(id),
         Err(_) => {
             let what = format!("{} is {}, which is not the name of a step", node.spot, describe(node.value));
-            reader.fault(&node.spot, what, "", step_remedy(typed))
+            reader.fault(&node.spot, what, "", step_names::remedy(typed))
         }
     }
 }
@@ -165,7 +140,7 @@ fn check_sentence(sentence: &str, spot: &Spot, reader: &mut Reader) -> Option<()
             Err(NotACell::Plain) => {}
             Err(NotACell::NoStep(step)) => {
                 let what = format!("{spot} says {{{inside}}}, and {step} is not the name of a step");
-                return reader.fault(spot, what, "", step_remedy(&step));
+                return reader.fault(spot, what, "", step_names::remedy(&step));
             }
             Err(NotACell::Numbers) => {
                 let what = format!("{spot} says {{{inside}}}, which names no row and column");
@@ -260,7 +235,7 @@ fn quiz_cell(node: &Node, reader: &mut Reader) -> Option<(StepId, usize, usize)>
         Err(NotACell::NoStep(step)) => {
             let what =
                 format!("{} is {}, but {step} is not the name of a step", node.spot, describe(node.value));
-            reader.fault(&node.spot, what, "", step_remedy(&step))
+            reader.fault(&node.spot, what, "", step_names::remedy(&step))
         }
         Err(_) => {
             let what = format!("{} is {}, which is not a cell", node.spot, describe(node.value));
@@ -294,13 +269,5 @@ mod tests {
         assert_eq!(cell("x[1]"), Err(NotACell::Numbers));
         assert_eq!(cell("xx[1,1]"), Err(NotACell::NoStep("xx".into())));
         assert_eq!(cell("x"), Err(NotACell::Plain));
-    }
-
-    #[test]
-    fn a_mistyped_step_finds_the_one_that_was_meant() {
-        assert!(step_remedy("head.2.weight").starts_with("did you mean head.2.weights?"));
-        assert!(step_remedy("heads.1.score").starts_with("did you mean head.1.scores?"));
-        assert!(step_remedy("concatt").starts_with("did you mean concat?"));
-        assert!(step_remedy("zzz").starts_with("steps are called"));
     }
 }

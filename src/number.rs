@@ -25,6 +25,11 @@ pub fn number(value: f64, digits: usize) -> String {
     if rounds_to_zero { format!("{value:.0e}") } else { fixed }
 }
 
+/// A number by itself: whole where it is, with `digits` after the point where it is not.
+pub fn plain(value: f64, digits: usize) -> String {
+    number(value, if is_whole(value) { 0 } else { digits })
+}
+
 /// The digits that a whole table needs: none where every number is whole, else those asked for.
 pub fn digits_for<'a>(values: impl IntoIterator<Item = &'a f64>, digits: usize) -> usize {
     let all_whole = values.into_iter().all(|v| !v.is_finite() || is_whole(*v));
