@@ -19,19 +19,14 @@
 //! - The tables are a part of the binary. English never looks into them.
 //! - Files that programs read (JSON, npz, CSV) keep their English keys and titles: they use [`say_in`] or no words at all.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::ffi::OsString;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::OnceLock;
 
 /// The tables, a part of the binary.
-const LOCALES: include_dir::Dir<'_> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/src/locales");
-
-/// Chinese by English, from all tables; made when the first Chinese word is asked for.
-static CHINESE: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
-    let tables = LOCALES.files().filter_map(|file| file.contents_utf8());
-    // A table that cannot be read leaves its room English; the tests read each and say what is wrong with it.
-    tables.filter_map(|table| serde_yaml::from_str::<HashMap<String, String>>(table).ok()).flatten().collect()
-});
+mod tables {
+    rust_i18n::i18n!("src/locales");
+}
 
 /// A language that `mha` speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -98,31 +93,11 @@ pub fn say_in(language: Language, english: &str) -> &str {
 
 /// The Chinese for English words.
 pub fn chinese(english: &str) -> Option<&'static str> {
-    CHINESE.get(english).map(String::as_str)
-}
-
-/// Fills each `%{name}` in words with its value; what has no value stays as it is.
-pub(crate) fn fill(words: &str, values: &[(&str, String)]) -> String {
-    let mut out = String::with_capacity(words.len());
-    let mut rest = words;
-    while let Some((before, after)) = rest.split_once("%{") {
-        out.push_str(before);
-        let value = after.split_once('}').and_then(|(name, after)| {
-            values.iter().find(|(known, _)| *known == name).map(|(_, value)| (value, after))
-        });
-        match value {
-            Some((value, after)) => {
-                out.push_str(value);
-                rest = after;
-            }
-            None => {
-                out.push_str("%{");
-                rest = after;
-            }
-        }
+    match tables::_rust_i18n_try_translate("zh", english)? {
+        Cow::Borrowed(words) => Some(words),
+        // The library hands out words of the tables, which live as long as the program.
+        Cow::Owned(_) => None,
     }
-    out.push_str(rest);
-    out
 }
 
 /// A sentence in the language of this process, with its values: `t!("head %{number}", number = 2)`.
@@ -131,9 +106,10 @@ macro_rules! t {
         $crate::words::say($english).to_owned()
     };
     ($english:literal, $($name:ident = $value:expr),+ $(,)?) => {
-        $crate::words::fill(
+        rust_i18n::replace_patterns(
             $crate::words::say($english),
-            &[$((stringify!($name), $value.to_string())),+],
+            &[$(stringify!($name)),+],
+            &[$($value.to_string()),+],
         )
     };
 }
