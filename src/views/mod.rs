@@ -39,6 +39,7 @@ pub mod params_csv;
 pub mod params_json;
 mod params_memory;
 pub mod part;
+pub mod plot;
 pub mod presets;
 pub mod sheet;
 mod side_by_side;
