@@ -29,6 +29,7 @@ pub mod quantity;
 mod random;
 mod reader;
 mod rules;
+mod sentence;
 mod sizes;
 mod step_names;
 mod story;
@@ -50,7 +51,7 @@ use crate::plan::{Attention, StepId};
 
 pub use course::Course;
 pub use quantity::Quantity;
-pub use story::{Piece, pieces};
+pub use sentence::{Piece, pieces};
 
 /// The language in which a lesson's texts are given, where it has them in several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -5,8 +5,9 @@ use crate::ops::View;
 use crate::plan::StepId;
 use crate::trace::Trace;
 
+use super::quantity::of_trace::OfTrace;
 use super::reader::{FAULTS_TOLD, Spot};
-use super::{Answer, Claim, Piece, Problem, pieces, places};
+use super::{Answer, Claim, Piece, Problem, Quantity, pieces, places};
 
 /// What is wrong with a lesson's story, claims and quiz, given its numbers; `source` is the file's name.
 ///
@@ -20,11 +21,12 @@ pub fn check(problem: &Problem, trace: &Trace<f64>, source: &str) -> Vec<Fault> 
             found.push((no_step(saying.at), item("story", index, "at")));
         }
         for piece in pieces(&saying.say) {
-            if let Piece::Cell(id, row, column) = piece
-                && let Some(fault) = no_cell(id, row, column, value(id))
-            {
-                found.push((fault, item("story", index, "say")));
-            }
+            let fault = match piece {
+                Piece::Text(_) => None,
+                Piece::Cell(id, row, column) => no_cell(id, row, column, value(id)),
+                Piece::Amount(quantity, _) => no_amount(&quantity, problem, trace),
+            };
+            found.extend(fault.map(|fault| (fault, item("story", index, "say"))));
         }
     }
     for (index, question) in problem.quiz.iter().enumerate() {
@@ -63,6 +65,14 @@ fn no_step(id: StepId) -> Fault {
         "a step is there only where the attention call needs it",
         "run mha trace --summary on the lesson to see its steps",
     )
+}
+
+/// What an expression lacks that the lesson's own steps should give.
+fn no_amount(quantity: &Quantity, problem: &Problem, trace: &Trace<f64>) -> Option<Fault> {
+    let numbers = OfTrace { trace, attention: &problem.attention, sequence: problem.batch.map(|_| 0) };
+    let why = quantity.number(&numbers).err().filter(|_| quantity.is_of_the_lesson())?;
+    let remedy = "run mha trace --summary on the lesson to see its steps and their shapes";
+    Some(Fault::new(format!("{quantity} comes to nothing"), why, remedy))
 }
 
 fn no_cell(id: StepId, row: usize, column: usize, value: Option<View<'_, f64>>) -> Option<Fault> {
