@@ -30,6 +30,7 @@ pub mod quantity;
 mod random;
 mod reader;
 mod rules;
+mod sentence;
 mod sizes;
 mod step_names;
 mod story;
@@ -52,7 +53,7 @@ pub use change::{Origin, merged, substituted};
 pub use course::Course;
 pub use quantity::Quantity;
 pub(crate) use random::direction;
-pub use story::{Piece, pieces};
+pub use sentence::{Piece, pieces};
 
 /// The language in which a lesson's texts are given, where it has them in several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

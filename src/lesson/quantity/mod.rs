@@ -12,6 +12,8 @@ mod measures;
 pub mod of_trace;
 mod parse;
 #[cfg(test)]
+mod parse_tests;
+#[cfg(test)]
 mod tests;
 mod token;
 
@@ -256,6 +258,15 @@ impl Quantity {
         let mut found = false;
         self.walk(&mut |expr| found |= *expr == Expr::Variable);
         found
+    }
+
+    /// Whether the lesson's own steps and figures are all it needs: no run, no model, no slope and no `$`.
+    pub fn is_of_the_lesson(&self) -> bool {
+        let mut only = self.runs().is_empty();
+        self.walk(&mut |expr| {
+            only &= !matches!(expr, Expr::Count { .. } | Expr::Slope { .. } | Expr::Variable);
+        });
+        only
     }
 
     /// Step, row and column (from 0), where it is one cell of the lesson itself and nothing else.

@@ -3,7 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::{Figure, Numbers};
-use crate::plan::{Attention, Head, Name, StepId};
+use crate::plan::{Attention, Head, Name, Plan, StepId};
 use crate::trace::Trace;
 
 /// A trace to which expressions are put.
@@ -66,7 +66,7 @@ pub fn value(trace: &Trace<f64>, step: StepId) -> Option<DMatrix<f64>> {
     if let Some(value) = trace.get(step) {
         return Some(value.into_owned());
     }
-    let heads: Vec<_> = sheets(trace, step).filter_map(|step| trace.get(step)).collect();
+    let heads: Vec<_> = sheets(trace.plan(), step).filter_map(|step| trace.get(step)).collect();
     let (rows, columns) = heads.first()?.shape();
     if heads.iter().any(|head| head.shape() != (rows, columns)) {
         return None;
@@ -79,10 +79,10 @@ pub fn value(trace: &Trace<f64>, step: StepId) -> Option<DMatrix<f64>> {
 }
 
 /// The steps of the heads that a stack is put together from; none where the step is no stack.
-pub fn sheets(trace: &Trace<f64>, step: StepId) -> impl Iterator<Item = StepId> {
+pub fn sheets(plan: &Plan, step: StepId) -> impl Iterator<Item = StepId> {
     let name = move |head: usize| match step.name {
         Name::Stack(stack) => Some(StepId { name: Name::Head(Head(head), stack.of_a_head()), ..step }),
         _ => None,
     };
-    (0..).map_while(name).take_while(|step| trace.plan().get(*step).is_some())
+    (0..).map_while(name).take_while(|step| plan.get(*step).is_some())
 }
