@@ -4,7 +4,7 @@ use serde_yaml::Value;
 
 use super::reader::{Given, Node, Reader, Spot, describe, near};
 use super::{Answer, Hints, Question, Saying};
-use crate::plan::{HeadStep, Name, Projection, Stack, StepId, TileStep};
+use crate::plan::{FfnStep, HeadStep, Name, Projection, Stack, StepId, TileStep};
 
 /// A part of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +84,14 @@ fn cell(text: &str) -> Result<(StepId, usize, usize), NotACell> {
 fn step_remedy(typed: &str) -> String {
     let parts: Vec<&str> = typed.split('.').collect();
     let near = match parts.as_slice() {
+        ["layer", layer, "ffn", word] => {
+            let words = FfnStep::ALL.iter().map(|step| step.word());
+            near(word, words).map(|word| format!("layer.{layer}.ffn.{word}"))
+        }
+        ["layer", layer, "head", head, word] => {
+            let words = HeadStep::ALL.iter().map(|step| step.word());
+            near(word, words).map(|word| format!("layer.{layer}.head.{head}.{word}"))
+        }
         [_, head, word] => {
             let words = HeadStep::ALL.iter().map(|step| step.word());
             let number = head.parse::<usize>().ok().filter(|number| *number > 0).unwrap_or(1);
