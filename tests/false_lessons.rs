@@ -20,6 +20,9 @@ runs:
   one: {variant: single-head}
   unscaled: {mistake: scale-missing}
   wide: {change: {attention: {num_heads: 1}}}
+  silent: {zero_head: head.2}
+  swapped: {swap_keys: {head: head.1, keys: [1, 2]}}
+  both: {from: wide, variant: causal}
 story:
   - {at: head.2.weights, say: "Row c has {head.2.weights[3,1]} everywhere."}
 course:
@@ -63,6 +66,8 @@ claims:
   - {step: head.2.weights, row: 3, equals: [0.3333, 0.3333, 0.3333]}
   - {step: head.1.scores@unscaled, row: 3, column: 3, equals: 2}
   - that: "entropy(head.2.weights[3]) = 1.58 and entropy(head.1.weights[3]@wide) < 1.58"
+  - that: max(abs(head.2.output@silent)) = 0 and head.1.weights[3,1]@swapped = head.1.weights[3,2]
+  - that: hidden(head.1.masked_scores@both) = 3 and rows(weights) = 6
   - that: count("--d-model 512 --num-heads 8 --bias", "total_parameters") = 1050624
 quiz:
   - ask: How many rows has x?
@@ -93,7 +98,7 @@ fn the_true_lesson_passes_and_is_counted() {
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert_eq!(
         said,
-        "✓ lesson.yaml: 4 claims true, 4 answers computed, 2 sentences told, 3 runs, 1 table, 1 plot, 1 task, 1 command\n"
+        "✓ lesson.yaml: 6 claims true, 4 answers computed, 2 sentences told, 6 runs, 1 table, 1 plot, 1 task, 1 command\n"
     );
 }
 
