@@ -8,6 +8,8 @@ mod figures;
 mod lookup;
 mod run;
 mod slips;
+#[cfg(test)]
+mod tests;
 pub mod validate;
 pub mod workshop;
 
