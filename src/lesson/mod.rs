@@ -51,21 +51,13 @@ use crate::arrays;
 use crate::fault::{Fault, Faults, Outcome, Place, reason};
 use crate::plan::{Attention, Layers, StepId};
 
+/// The language in which a lesson's texts are given, where it has them in several.
+pub use crate::words::Language;
 pub use change::{Origin, merged, substituted};
 pub use course::Course;
 pub use quantity::Quantity;
 pub(crate) use random::direction;
 pub use sentence::{Piece, pieces};
-
-/// The language in which a lesson's texts are given, where it has them in several.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Language {
-    /// English.
-    #[default]
-    En,
-    /// Chinese.
-    Zh,
-}
 
 /// How a lesson is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
