@@ -459,3 +459,18 @@ fn a_comparison_without_a_title_begins_with_the_file() {
     assert!(text.starts_with("lesson.yaml: multi-head, gqa:1 side by side"), "{text}");
     assert!(text.contains("1 key/value head, mean-pooled"), "{text}");
 }
+
+#[test]
+fn a_story_is_told_with_whatever_its_lesson_computes() {
+    // Scores are 1/√2 on the diagonal: e^0.7071 = 2.0281, so a token gives itself 2.0281 / 3.0281 = 0.6698.
+    // 0.6698 · log₂(1/0.6698) + 0.3302 · log₂(1/0.3302) = 0.3873 + 0.5279. W_Q, W_K and W_V have 2 · 2 numbers each.
+    let lesson = one_head("d_model: 2", "[[1, 0], [0, 1]]")
+        + "story: [{at: head.1.weights, say: \"{entropy(head.1.weights):2} bits, {self(weights):%} each, \\
+           {rows(q) * 5000} or {parameters()}, {max(head.1.scores)}; {nothing} {to: say}\"}]\n";
+    case(
+        &lesson,
+        "head.1.weights",
+        &["» 0.92 bits, 67.0% each, 10,000 or 12, 0.7071; {nothing} {to: say}"],
+        &["?"],
+    );
+}

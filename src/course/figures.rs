@@ -12,8 +12,7 @@ use crate::lesson::course::{Plot, Timing};
 use crate::lesson::quantity::{Amount, Figure, Numbers};
 use crate::lesson::substituted;
 use crate::ops::Arithmetic;
-use crate::plan::{StepId, inputs_as};
-use crate::trace::measure::Figures;
+use crate::plan::{Attention, StepId, inputs_as};
 use crate::trace::{Keep, Trace, run_plan};
 
 /// How long a run takes on this machine.
@@ -43,13 +42,13 @@ impl Numbers for Workshop {
 
     fn figure(&self, figure: Figure, run: Option<&str>) -> Result<f64, String> {
         let ran = self.run(run)?;
-        let figures = Figures::of(&ran.trace, &ran.problem.attention, ran.problem.batch.map(|_| 0));
+        let cost = ran.plan.cost(ran.problem.batch.map(|_| 0));
         Ok(match figure {
-            Figure::Parameters => figures.parameters,
-            Figure::Multiplications => figures.cost.multiplications,
-            Figure::Additions => figures.cost.additions,
-            Figure::Exponentials => figures.cost.exponentials,
-            Figure::Cached => figures.cached_per_token,
+            Figure::Parameters => ran.plan.parameters(),
+            Figure::Multiplications => cost.multiplications,
+            Figure::Additions => cost.additions,
+            Figure::Exponentials => cost.exponentials,
+            Figure::Cached => cached(&ran),
         } as f64)
     }
 
@@ -111,29 +110,33 @@ impl Workshop {
     /// # Errors
     /// A value of `$` with which the lesson cannot be computed, or a line that comes to no number.
     pub fn curve(&self, plot: &Plot) -> Outcome<Vec<Vec<(f64, f64)>>> {
+        self.drawn(plot).map_err(|(_, faults)| faults)
+    }
+
+    /// The same; a fault comes with the key of the plot that is to blame (`change`, `lines[2].value`).
+    pub(super) fn drawn(&self, plot: &Plot) -> Result<Vec<Vec<(f64, f64)>>, (String, Faults)> {
         let mut curves = vec![Vec::with_capacity(plot.values.len()); plot.lines.len()];
         for x in &plot.values {
-            let at = |Faults(faults): Faults| {
-                let told = |fault: Fault| Fault {
-                    what: format!("where {} is {x}, {}", plot.label, fault.what),
-                    ..fault
+            let at = |key: String, Faults(faults): Faults| {
+                let told = |fault: Fault| {
+                    let what = format!("where {} is {x}, {}", plot.label, fault.what);
+                    Fault { what, ..fault }
                 };
-                Faults(faults.into_iter().map(told).collect())
+                (key, Faults(faults.into_iter().map(told).collect()))
             };
-            let change = substituted(&plot.change, *x).map_err(in_words).map_err(at)?;
-            let problem = if change.is_null() {
-                self.problem().clone()
-            } else {
-                self.problem().changed(&change).map_err(at)?
-            };
-            let there = self.with(problem, Some(*x));
-            for (line, curve) in plot.lines.iter().zip(&mut curves) {
-                match there.amount(&line.value).map_err(in_words).map_err(at)? {
-                    Amount::Number(y) if y.is_finite() => curve.push((*x, y)),
-                    _ => {
-                        let what = format!("{} is no finite number", line.value.text);
+            let problem = substituted(&plot.change, *x).map_err(in_words).and_then(|change| {
+                if change.is_null() { Ok(self.problem().clone()) } else { self.problem().changed(&change) }
+            });
+            let there = self.with(problem.map_err(|faults| at("change".to_owned(), faults))?, Some(*x));
+            for (index, (line, curve)) in plot.lines.iter().zip(&mut curves).enumerate() {
+                let key = format!("lines[{}].value", index + 1);
+                match there.amount(&line.value) {
+                    Ok(Amount::Number(y)) if y.is_finite() => curve.push((*x, y)),
+                    Err(why) => return Err(at(key, in_words(why))),
+                    Ok(_) => {
+                        let what = format!("{} is no finite number", line.value);
                         let remedy = "a point of a curve is one number: entropy(weights), mean(…)";
-                        return Err(at(Fault::new(what, "", remedy).into()));
+                        return Err(at(key, Fault::new(what, "", remedy).into()));
                     }
                 }
             }
@@ -165,6 +168,17 @@ impl Workshop {
             Ok(Timed { label: label.clone(), best, median })
         };
         timing.runs.iter().map(timed).collect()
+    }
+}
+
+/// Numbers that a cached token takes, in all layers: keys and values of every key/value head.
+fn cached(ran: &Ran) -> u128 {
+    let of_a_layer = |attention: &Attention| {
+        attention.num_kv_heads as u128 * (attention.d_k as u128 + attention.d_v as u128)
+    };
+    match &ran.problem.layers {
+        None => of_a_layer(&ran.problem.attention),
+        Some(stack) => stack.layers.iter().map(|layer| of_a_layer(&layer.attention)).sum(),
     }
 }
 

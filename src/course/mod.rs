@@ -14,6 +14,8 @@ pub mod progress;
 mod run;
 mod slips;
 pub mod topics;
+#[cfg(test)]
+mod tests;
 pub mod validate;
 pub mod workshop;
 

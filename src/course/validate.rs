@@ -221,6 +221,7 @@ impl Check<'_> {
                         self.fault(path, fault);
                     }
                 }
+                Piece::Amount(quantity, _) => self.number(&quantity, path),
             }
         }
     }
@@ -311,8 +312,10 @@ impl Check<'_> {
                 if !runs || matches!(self.scope, Scope::Texts) {
                     return;
                 }
-                match self.workshop.curve(plot) {
-                    Err(faults) => self.faults(&path, faults, "the plot cannot be drawn"),
+                match self.workshop.drawn(plot) {
+                    Err((key, faults)) => {
+                        self.faults(&format!("{path}.{key}"), faults, "the plot cannot be drawn");
+                    }
                     Ok(curves) if plot.log[1] && curves.iter().flatten().any(|(_, y)| *y <= 0.0) => {
                         let what = "a curve comes to 0 or less, on a logarithmic axis";
                         let remedy = "leave log_y out";
@@ -322,7 +325,7 @@ impl Check<'_> {
                 }
             }
             Part::Command(shown) => {
-                let path = format!("{path}.command");
+                let (lines, path) = (format!("{path}.lines"), format!("{path}.command"));
                 let output = match (command::allowed(shown), self.scope) {
                     (Err(fault), _) => return self.fault(&path, fault),
                     (Ok(_), Scope::Texts) => return,
@@ -337,7 +340,7 @@ impl Check<'_> {
                         let there = output.lines().count();
                         if let Some([from, to]) = shown.lines.filter(|[_, to]| *to > there) {
                             let what = format!("lines {from} to {to} are to be shown, but it prints {there}");
-                            self.fault(&path, Fault::new(what, "", "name lines that are there"));
+                            self.fault(&lines, Fault::new(what, "", "name lines that are there"));
                         }
                     }
                 }

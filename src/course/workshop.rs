@@ -11,8 +11,9 @@ use super::Ran;
 use crate::fault::{Fault, Faults, Outcome, nearest};
 use crate::lesson::course::{Look, Part, Rewrite, Shown};
 use crate::lesson::quantity::{Amount, Numbers};
-use crate::lesson::{Answer, Piece, Problem, Quantity, Question, pieces};
-use crate::number;
+use crate::lesson::{Answer, Problem, Quantity, Question};
+use crate::number::{self, Form};
+use crate::views::story;
 
 /// Counts a model: the words behind `mha params` in, what `--format json` prints out.
 pub type Counter = fn(&[String]) -> Result<String, String>;
@@ -129,17 +130,14 @@ impl Workshop {
     /// A text with what stands in its braces computed; what cannot be computed is shown as it was written, with a question
     /// mark.
     pub fn filled(&self, text: &str, digits: usize) -> String {
-        let told = |piece| match piece {
-            Piece::Text(words) => words.to_owned(),
-            Piece::Cell(step, row, column) => {
-                let value = self.step(step, None).ok().and_then(|value| value.get((row, column)).copied());
-                match value {
-                    Some(value) => number::number(value, digits),
-                    None => format!("{step}[{},{}]?", row + 1, column + 1),
-                }
-            }
+        let cell = |step, row: usize, column: usize| {
+            let value = self.step(step, None).ok().and_then(|value| value.get((row, column)).copied());
+            value.map(|value| number::written(value, digits, Form::Page))
         };
-        pieces(text).into_iter().map(told).collect()
+        let amount = |quantity: &Quantity, form| {
+            quantity.number(self).ok().map(|value| number::written(value, digits, form))
+        };
+        story::filled(text, cell, amount)
     }
 
     /// The parts of the course, with the questions of the quiz behind them; without a course, each sentence of the story

@@ -4,7 +4,7 @@ use serde_yaml::Value;
 
 use super::super::arrays_in::MAX_SIZE;
 use super::super::reader::{Node, Reader, counted, describe, near};
-use super::super::story;
+use super::super::{sentence, story};
 use super::figures::{plot, table, timing};
 use super::questions::question;
 use super::runs::word;
@@ -73,7 +73,7 @@ fn part(node: &Node, reader: &mut Reader) -> Option<Part> {
 /// A text in which `{…}` are computed, in the reader's language; what is wrong in either language is noted.
 pub(in crate::lesson) fn sentence(node: &Node, reader: &mut Reader) -> Option<String> {
     for text in node.texts(reader)?.into_iter().flatten() {
-        story::check_sentence(&text, &node.spot, reader)?;
+        sentence::check(&text, &node.spot, reader)?;
     }
     node.text(reader)
 }

@@ -12,6 +12,8 @@ mod measures;
 pub mod of_trace;
 mod parse;
 #[cfg(test)]
+mod parse_tests;
+#[cfg(test)]
 mod tests;
 mod token;
 
@@ -28,6 +30,7 @@ pub use evaluate::{Failure, Holds};
 pub use expr::Comparison;
 pub use functions::Figure;
 use functions::Function;
+pub(super) use token::is_meant;
 pub use token::is_run_name;
 
 /// So many characters an expression may have.
@@ -258,6 +261,15 @@ impl Quantity {
         found
     }
 
+    /// Whether the lesson's own steps and figures are all it needs: no run, no model, no slope and no `$`.
+    pub fn is_of_the_lesson(&self) -> bool {
+        let mut only = self.runs().is_empty();
+        self.walk(&mut |expr| {
+            only &= !matches!(expr, Expr::Count { .. } | Expr::Slope { .. } | Expr::Variable);
+        });
+        only
+    }
+
     /// Step, row and column (from 0), where it is one cell of the lesson itself and nothing else.
     pub fn cell(&self) -> Option<(StepId, usize, usize)> {
         match &self.meaning {
@@ -300,24 +312,4 @@ impl Quantity {
             }
         }
     }
-}
-
-/// Whether a text that is no expression was meant to be one: it names a step or a function as an expression does.
-pub(super) fn is_meant(text: &str) -> bool {
-    let words = |text: &str| -> Vec<String> {
-        let ends = |c: char| !(c.is_alphanumeric() || c == '_' || c == '.');
-        text.split(ends).filter(|word| !word.is_empty()).map(str::to_owned).collect()
-    };
-    let before = |sign: char| {
-        let starts = text.match_indices(sign).map(|(start, _)| &text[..start]);
-        starts
-            .filter_map(|start| words(start).pop().filter(|word| start.ends_with(word.as_str())))
-            .collect::<Vec<_>>()
-    };
-    let is_step = |word: &String| word.parse::<StepId>().is_ok();
-    let words = words(text);
-    before('(').iter().any(|word| functions::names().any(|name| name == word))
-        || before('[').iter().chain(&before('@')).any(is_step)
-        || words.iter().any(|word| word.contains('.') && is_step(word))
-        || (text.contains(['+', '*', '/', '^', '=', '<', '>']) && words.iter().any(is_step))
 }
