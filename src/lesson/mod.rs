@@ -29,8 +29,10 @@ pub mod quantity;
 mod random;
 mod reader;
 mod rules;
+pub mod schema;
 mod sizes;
 mod story;
+pub mod template;
 #[cfg(test)]
 mod tests;
 pub mod validate;
