@@ -10,6 +10,7 @@
 //!
 //! - [`cli`]: what was typed; one short file a verb
 //! - [`stepper`]: a trace in the terminal, one step at a time, with a cursor
+//! - [`course`]: lessons told part by part: runs, figures, questions and tasks, computed and checked
 //! - [`views`]: a trace in, one format out
 //! - [`mistakes`]: the catalogue of known mistakes, as changes of the right plan, and the diagnosis of a person's tensors
 //! - [`answers`]: a person's own tensors in, by the names of the steps
@@ -19,7 +20,8 @@
 //! - [`trace`]: running a plan and keeping what was asked for
 //! - [`plan`]: steps, the attention builder, rewrites (variants)
 //! - [`ops`]: one operation a file: compute, formula, explanation, cost
-//! - [`arrays`], [`params`], [`fault`]: files of numbers, counting, and what to say when something is wrong
+//! - [`arrays`], [`params`], [`number`], [`fault`]: files of numbers, counting, how numbers are written, and what to say
+//!   when something is wrong
 //!
 //! Conventions: row vectors, a token is a row; `X · W + b`; head *i* owns the contiguous column block *i*.
 //! Code counts from 0, people from 1.
@@ -27,10 +29,12 @@
 pub mod answers;
 pub mod arrays;
 pub mod cli;
+pub mod course;
 pub mod exact;
 pub mod fault;
 pub mod lesson;
 pub mod mistakes;
+pub mod number;
 pub mod ops;
 pub mod params;
 pub mod plan;

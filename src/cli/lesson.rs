@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use super::common::{Common, Lang};
+use super::params;
+use crate::course::Workshop;
 use crate::fault::{Fault, Outcome, nearest, shell_word};
 use crate::lesson::{self, Language, Options, Problem, builtin};
 
@@ -36,6 +38,11 @@ pub(super) fn load(name: &str, common: &Common, files: Files, claims: Claims) ->
         problem.title = source(name);
     }
     Ok(problem)
+}
+
+/// A workshop for a lesson, in which models are counted as `mha params` counts them.
+pub(super) fn workshop(problem: Problem) -> Workshop {
+    Workshop::new(problem).counting(params::counted)
 }
 
 /// The lesson as a command that is to be pasted names it again: quoted for a shell, with what lets it be read.

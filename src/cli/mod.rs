@@ -1,6 +1,7 @@
 //! What was typed. Each verb has its own short file; nothing here computes.
 
 mod check;
+mod command;
 mod common;
 mod compare;
 mod explain;

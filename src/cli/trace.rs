@@ -17,6 +17,7 @@ use super::lesson::{Claims, Files};
 use super::select::Selection;
 use super::{Common, Ending, explain, interactive, lesson};
 use crate::fault::{Fault, Faults, Outcome};
+use crate::lesson::quantity::of_trace::sheets;
 use crate::lesson::{Piece, Problem, Saying, pieces};
 use crate::ops::{Arithmetic, Layout};
 use crate::plan::{Plan, StepId, attention};
@@ -178,6 +179,11 @@ fn warn_of_untold(problem: &Problem, plan: &Plan) {
                 Piece::Cell(id, r, c) => {
                     is_there(*id).is_some_and(|(rows, columns)| *r < rows && *c < columns)
                 }
+                Piece::Amount(quantity, _) => {
+                    let is_made =
+                        |id| is_there(id).is_some() || sheets(plan, id.in_sequence(first)).next().is_some();
+                    quantity.is_of_the_lesson() && quantity.steps().iter().all(|(id, _)| is_made(*id))
+                }
                 Piece::Text(_) => true,
             })
     };
@@ -226,9 +232,16 @@ fn keep(args: &TraceArgs, plan: &Plan, steps: &[StepId], problem: &Problem) -> K
     let sequences: HashSet<Option<usize>> = steps.iter().map(|id| id.sequence).collect();
     for saying in &problem.story {
         for piece in pieces(&saying.say) {
-            if let Piece::Cell(id, ..) = piece {
-                ids.insert(id);
-                ids.extend(sequences.iter().map(|sequence| id.in_sequence(*sequence)));
+            let quoted = match piece {
+                Piece::Text(_) => Vec::new(),
+                Piece::Cell(id, ..) => vec![id],
+                Piece::Amount(quantity, _) => quantity.steps().iter().map(|(id, _)| *id).collect(),
+            };
+            for id in quoted {
+                for id in sequences.iter().map(|sequence| id.in_sequence(*sequence)).chain([id]) {
+                    ids.insert(id);
+                    ids.extend(sheets(plan, id));
+                }
             }
         }
     }

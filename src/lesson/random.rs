@@ -30,6 +30,13 @@ impl Stream {
     pub(super) const K_GAIN: Self = Self(15);
     pub(super) const SLOPES: Self = Self(16);
     pub(super) const ADDED: Self = Self(17);
+    /// Directions that slopes are taken along: no array of a lesson.
+    const DIRECTIONS: Self = Self(u64::MAX);
+}
+
+/// `count` numbers of the standard normal distribution, the same for each `number`: a direction once they are made one long.
+pub(crate) fn direction(number: u64, count: usize) -> Vec<f64> {
+    normals(number, Stream::DIRECTIONS, 1.0, count)
 }
 
 /// `count` numbers from the normal distribution with mean 0 and this standard deviation.

@@ -20,6 +20,11 @@ impl Spot {
         Self::default()
     }
 
+    /// The value at a path, as it is shown.
+    pub(super) fn at(path: String) -> Self {
+        Self(path)
+    }
+
     /// The value under a key.
     pub(super) fn key(&self, key: &str) -> Self {
         let mut inner = self.clone();

@@ -55,7 +55,8 @@ pub(super) fn apply(file: File, reader: &mut Reader) -> Option<Problem> {
         story: file.story.or(Vec::new())?,
         claims: file.claims.or(Vec::new())?,
         quiz: file.quiz.or(Vec::new())?,
-        course: super::Course::default(),
+        course: file.course.or(super::Course::default())?,
+        origin: super::Origin::new(reader.folder, reader.options),
         text: "".into(),
     })
 }

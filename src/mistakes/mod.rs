@@ -14,6 +14,7 @@ pub mod difference;
 pub mod draft;
 mod fit;
 mod measure;
+pub mod named;
 mod rounding;
 mod rows;
 mod search;

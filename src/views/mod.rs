@@ -33,7 +33,6 @@ pub mod model_json;
 mod model_layers;
 mod model_work;
 pub mod npz;
-pub mod number;
 pub mod page;
 pub mod params;
 pub mod params_csv;
@@ -49,6 +48,8 @@ pub mod story;
 pub mod summary;
 pub mod table;
 pub mod tex;
+
+pub use crate::number;
 
 use crate::exact::Exact;
 use crate::lesson::{Labels, Saying};

@@ -6,11 +6,13 @@ use std::io::{self, Write};
 use colored::Colorize;
 
 use super::grid::Grid;
-use super::number::{digits_for, number};
+use super::number::{digits_for, number, written};
 use super::page::{Detail, Layout, Page};
 use super::sheet::{Sheet, spoken};
 use super::{Scene, story};
 use crate::fault::visible;
+use crate::lesson::Quantity;
+use crate::lesson::quantity::of_trace::OfTrace;
 use crate::ops::{Operation, Told, View};
 use crate::plan::{HeadStep, Name, Plan, Step, StepId, names as called};
 
@@ -265,7 +267,11 @@ pub fn words(scene: &Scene<'_>, step: &Step) -> Vec<String> {
                 .get((row, column))
                 .map(|value| scene.short(id, row, column).unwrap_or(shown(*value, digits)))
         };
-        lines.push(format!("» {}", visible(&story::filled(&saying.say, cell))));
+        let numbers = OfTrace { trace: scene.trace, attention: scene.attention, sequence: step.id.sequence };
+        let amount = |quantity: &Quantity, form| {
+            quantity.number(&numbers).ok().map(|value| written(value, page.digits, form))
+        };
+        lines.push(format!("» {}", visible(&story::filled(&saying.say, cell, amount))));
     }
     lines
 }

@@ -25,6 +25,11 @@ pub fn number(value: f64, digits: usize) -> String {
     if rounds_to_zero { format!("{value:.0e}") } else { fixed }
 }
 
+/// A number by itself: whole where it is, with `digits` after the point where it is not.
+pub fn plain(value: f64, digits: usize) -> String {
+    number(value, if is_whole(value) { 0 } else { digits })
+}
+
 /// The digits that a whole table needs: none where every number is whole, else those asked for.
 pub fn digits_for<'a>(values: impl IntoIterator<Item = &'a f64>, digits: usize) -> usize {
     let all_whole = values.into_iter().all(|v| !v.is_finite() || is_whole(*v));
@@ -47,6 +52,45 @@ pub fn grouped(count: u128) -> String {
         text.push(digit);
     }
     text
+}
+
+/// How a number is written in a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Form {
+    /// Whole where it is whole, else with the digits of the page.
+    #[default]
+    Page,
+    /// With so many digits after the point.
+    Decimals(usize),
+    /// As a percentage, with so many digits after the point.
+    Percent(usize),
+}
+
+/// A number in a sentence; `digits` are those of the page. From 10,000 on thousands are set apart.
+pub fn written(value: f64, digits: usize, form: Form) -> String {
+    /// From here on not every whole number is a double, and the last digits mean nothing.
+    const LARGEST_WHOLE: f64 = 1e15;
+    match form {
+        Form::Page if value.fract() == 0.0 && value.abs() < LARGEST_WHOLE => {
+            thousands(&format!("{:.0}", value + 0.0)) // never −0
+        }
+        Form::Page => thousands(&number(value, digits)),
+        Form::Decimals(digits) => thousands(&number(value, digits)),
+        Form::Percent(digits) if value.is_finite() => {
+            format!("{}%", thousands(&number(value * 100.0, digits)))
+        }
+        Form::Percent(digits) => number(value, digits),
+    }
+}
+
+/// Decimals with the thousands before the point set apart, where there are five digits or more.
+fn thousands(decimals: &str) -> String {
+    let (sign, digits) = decimals.strip_prefix('-').map_or(("", decimals), |digits| ("-", digits));
+    let before = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    match digits[..before].parse::<u128>() {
+        Ok(whole) if before > 4 => format!("{sign}{}{}", grouped(whole), &digits[before..]),
+        _ => decimals.to_owned(),
+    }
 }
 
 /// Bytes, exactly and in one unit of 1024: `524288 bytes (512 KiB)`.
@@ -102,5 +146,26 @@ mod tests {
         assert_eq!(grouped(999), "999");
         assert_eq!(bytes(524288), "524,288 bytes (512 KiB)");
         assert_eq!(bytes(1000), "1000 bytes");
+    }
+
+    #[test]
+    fn a_number_in_a_sentence_is_whole_or_has_the_digits_asked_for() {
+        let page = |value| written(value, 4, Form::Page);
+        assert_eq!(page(3.0), "3");
+        assert_eq!(page(-0.0), "0");
+        assert_eq!(page(9999.0), "9999");
+        assert_eq!(page(-10000.0), "-10,000");
+        assert_eq!(page(175e9), "175,000,000,000");
+        assert_eq!(page(1.5), "1.5000");
+        assert_eq!(page(12345.5), "12,345.5000");
+        assert_eq!(page(1e300), "1.0000e300");
+        assert_eq!(page(f64::NEG_INFINITY), "−∞");
+        assert_eq!(page(f64::NAN), "NaN");
+        assert_eq!(written(2.0, 4, Form::Decimals(2)), "2.00");
+        assert_eq!(written(-0.4, 4, Form::Decimals(0)), "0");
+        assert_eq!(written(12345.6, 4, Form::Decimals(0)), "12,346");
+        assert_eq!(written(0.12345, 4, Form::Percent(1)), "12.3%");
+        assert_eq!(written(1.0, 4, Form::Percent(0)), "100%");
+        assert_eq!(written(f64::INFINITY, 4, Form::Percent(1)), "∞");
     }
 }

@@ -1,0 +1,17 @@
+//! Lessons told part by part: their runs, figures, questions and tasks, computed and checked.
+//!
+//! [`Workshop`] computes a lesson and whatever its parts speak of, each run once; [`validate`] sees whether all of it is
+//! true; [`command`] says which commands a lesson may show.
+
+pub mod command;
+mod figures;
+mod lookup;
+mod run;
+mod slips;
+pub mod validate;
+pub mod workshop;
+
+pub use figures::Timed;
+pub use run::Ran;
+pub use slips::Caught;
+pub use workshop::{Counter, Right, Workshop};
