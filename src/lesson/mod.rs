@@ -58,14 +58,7 @@ pub(crate) use random::direction;
 pub use sentence::{Piece, pieces};
 
 /// The language in which a lesson's texts are given, where it has them in several.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Language {
-    /// English.
-    #[default]
-    En,
-    /// Chinese.
-    Zh,
-}
+pub use crate::words::Language;
 
 /// How a lesson is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
