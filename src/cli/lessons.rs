@@ -1,6 +1,7 @@
 //! `mha lessons`: which there are, what is in them, and whether what they say is true.
 
 mod new;
+mod render;
 mod schema;
 
 use clap::{Args, Subcommand};
@@ -43,6 +44,8 @@ enum What {
     Validate(ValidateArgs),
     /// A first draft of a lesson of your own, with comments on what else is possible
     New(new::NewArgs),
+    /// Lessons as pages, with everything computed
+    Render(render::RenderArgs),
     /// The JSON Schema of lesson files, for an editor
     Schema(schema::SchemaArgs),
 }
@@ -81,6 +84,7 @@ impl LessonsArgs {
             Some(What::Show(args)) => &args.common,
             Some(What::Validate(args)) => &args.common,
             Some(What::New(args)) => &args.common,
+            Some(What::Render(args)) => &args.common,
             Some(What::Schema(args)) => &args.common,
         }
     }
@@ -93,6 +97,7 @@ pub(super) fn run(args: &LessonsArgs) -> Outcome<Ending> {
         Some(What::Show(args)) => show(&args.lesson, common),
         Some(What::Validate(args)) => validate_all(args, common),
         Some(What::New(args)) => new::run(args),
+        Some(What::Render(args)) => render::run(args),
         Some(What::Schema(args)) => schema::run(args),
     }
 }

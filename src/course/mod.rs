@@ -6,8 +6,10 @@
 pub mod command;
 mod figures;
 mod lookup;
+pub mod pages;
 mod run;
 mod slips;
+pub mod topics;
 pub mod validate;
 pub mod workshop;
 
