@@ -46,6 +46,23 @@ pub(super) fn workshop(problem: Problem) -> Workshop {
     Workshop::new(problem).counting(params::counted)
 }
 
+/// Refuses a stack of layers where a verb `does` something with one attention call.
+///
+/// # Errors
+/// The lesson is a stack.
+pub(super) fn one_call(problem: &Problem, does: &str, name: &str) -> Outcome<()> {
+    match problem.layers {
+        None => Ok(()),
+        Some(_) => Err(Fault::new(
+            format!("{} is a stack of layers", source(name)),
+            format!("this verb {does} of one attention call"),
+            "take a lesson without layers; mha trace shows every step of a stack",
+        )
+        .in_source(LESSON)
+        .into()),
+    }
+}
+
 /// The lesson as a command that is to be pasted names it again: quoted for a shell, with what lets it be read.
 pub(super) fn again(name: &str, allow_outside: bool) -> String {
     let named = match name {

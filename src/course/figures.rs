@@ -12,8 +12,7 @@ use crate::lesson::course::{Plot, Timing};
 use crate::lesson::quantity::{Amount, Figure, Numbers};
 use crate::lesson::substituted;
 use crate::ops::Arithmetic;
-use crate::plan::{StepId, inputs_as};
-use crate::trace::measure::Figures;
+use crate::plan::{Attention, StepId, inputs_as};
 use crate::trace::{Keep, Trace, run_plan};
 
 /// How long a run takes on this machine.
@@ -43,13 +42,13 @@ impl Numbers for Workshop {
 
     fn figure(&self, figure: Figure, run: Option<&str>) -> Result<f64, String> {
         let ran = self.run(run)?;
-        let figures = Figures::of(&ran.trace, &ran.problem.attention, ran.problem.batch.map(|_| 0));
+        let cost = ran.plan.cost(ran.problem.batch.map(|_| 0));
         Ok(match figure {
-            Figure::Parameters => figures.parameters,
-            Figure::Multiplications => figures.cost.multiplications,
-            Figure::Additions => figures.cost.additions,
-            Figure::Exponentials => figures.cost.exponentials,
-            Figure::Cached => figures.cached_per_token,
+            Figure::Parameters => ran.plan.parameters(),
+            Figure::Multiplications => cost.multiplications,
+            Figure::Additions => cost.additions,
+            Figure::Exponentials => cost.exponentials,
+            Figure::Cached => cached(&ran),
         } as f64)
     }
 
@@ -169,6 +168,17 @@ impl Workshop {
             Ok(Timed { label: label.clone(), best, median })
         };
         timing.runs.iter().map(timed).collect()
+    }
+}
+
+/// Numbers that a cached token takes, in all layers: keys and values of every key/value head.
+fn cached(ran: &Ran) -> u128 {
+    let of_a_layer = |attention: &Attention| {
+        attention.num_kv_heads as u128 * (attention.d_k as u128 + attention.d_v as u128)
+    };
+    match &ran.problem.layers {
+        None => of_a_layer(&ran.problem.attention),
+        Some(stack) => stack.layers.iter().map(|layer| of_a_layer(&layer.attention)).sum(),
     }
 }
 

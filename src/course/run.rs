@@ -7,7 +7,7 @@ use crate::lesson::Problem;
 use crate::lesson::course::Rewrite;
 use crate::mistakes::{WrongRun, named};
 use crate::ops::Arithmetic;
-use crate::plan::rewrites::Variant;
+use crate::plan::rewrites::{HeadPlace, Variant, swap_keys, zero_head};
 use crate::plan::{Call, Plan, attention};
 use crate::trace::{Keep, Trace, run_plan};
 
@@ -51,7 +51,10 @@ impl Ran {
                     plan = Arc::new(made.wrong.plan().clone());
                     kv_sheets = made.kv_sheets;
                 }
-                Rewrite::ZeroHead(head) | Rewrite::SwapKeys { head, .. } => return Err(not_done(head)),
+                Rewrite::ZeroHead(head) => plan = Arc::new(zero_head(&plan, place(head)?)?),
+                Rewrite::SwapKeys { head, keys } => {
+                    plan = Arc::new(swap_keys(&plan, place(head)?, (keys[0], keys[1]))?);
+                }
             }
         }
         let trace = run_plan(plan.clone(), &call.inputs, &Keep::All, Arithmetic::Ordered)?;
@@ -85,6 +88,6 @@ fn comes_first(variant: Variant) -> Faults {
     Fault::new(what, why, "name the variant first").into()
 }
 
-fn not_done(head: &str) -> Faults {
-    Fault::new(format!("{head} cannot be changed in this version of mha"), "", "take a newer one").into()
+fn place(head: &str) -> Result<HeadPlace, Fault> {
+    head.parse().map_err(|why: String| Fault::new(format!("{head} is not the place of a head"), "", why))
 }

@@ -325,7 +325,7 @@ impl Check<'_> {
                 }
             }
             Part::Command(shown) => {
-                let path = format!("{path}.command");
+                let (lines, path) = (format!("{path}.lines"), format!("{path}.command"));
                 let output = match (command::allowed(shown), self.scope) {
                     (Err(fault), _) => return self.fault(&path, fault),
                     (Ok(_), Scope::Texts) => return,
@@ -340,7 +340,7 @@ impl Check<'_> {
                         let there = output.lines().count();
                         if let Some([from, to]) = shown.lines.filter(|[_, to]| *to > there) {
                             let what = format!("lines {from} to {to} are to be shown, but it prints {there}");
-                            self.fault(&path, Fault::new(what, "", "name lines that are there"));
+                            self.fault(&lines, Fault::new(what, "", "name lines that are there"));
                         }
                     }
                 }

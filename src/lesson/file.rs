@@ -7,6 +7,7 @@ use serde_yaml::Value;
 use super::arrays_in::{self, MAX_SIZE, Typed};
 use super::claims;
 use super::course::{self, Course, Part};
+use super::layers::{self, TypedLayers};
 use super::literal::Cells;
 use super::masks::{self, TypedMask};
 use super::norm::{self, TypedNorm};
@@ -32,6 +33,7 @@ pub(super) struct File {
     pub(super) attention: AttentionKeys,
     pub(super) inputs: Inputs,
     pub(super) projections: Projections,
+    pub(super) layers: Given<TypedLayers>,
     pub(super) story: Given<Vec<Saying>>,
     pub(super) claims: Given<Vec<Claim>>,
     pub(super) quiz: Given<Vec<Question>>,
@@ -100,6 +102,7 @@ pub(super) fn read(value: &Value, reader: &mut Reader) -> Option<File> {
             "attention",
             "inputs",
             "projections",
+            "layers",
             "story",
             "claims",
             "quiz",
@@ -119,6 +122,7 @@ pub(super) fn read(value: &Value, reader: &mut Reader) -> Option<File> {
     let attention = file.given("attention", reader, attention);
     let inputs = file.given("inputs", reader, inputs);
     let projections = file.given("projections", reader, projections);
+    let layers = file.given("layers", reader, layers::read);
     let story = file.given("story", reader, story::sayings);
     let claims = file.given("claims", reader, claims::read);
     let quiz = file.given("quiz", reader, course::questions);
@@ -155,6 +159,7 @@ pub(super) fn read(value: &Value, reader: &mut Reader) -> Option<File> {
         attention: attention.good().cloned()?,
         inputs: inputs.good().cloned()?,
         projections: projections.or(no_projections)?,
+        layers,
         story,
         claims,
         quiz,
@@ -220,7 +225,8 @@ fn labels(node: &Node, reader: &mut Reader) -> Option<Vec<String>> {
     names.into_iter().collect()
 }
 
-fn attention(node: &Node, reader: &mut Reader) -> Option<AttentionKeys> {
+/// Reads `attention`, of the lesson or of one layer.
+pub(super) fn attention(node: &Node, reader: &mut Reader) -> Option<AttentionKeys> {
     let section = node.section(
         &[
             "d_model",
@@ -266,7 +272,8 @@ fn attention(node: &Node, reader: &mut Reader) -> Option<AttentionKeys> {
     })
 }
 
-fn array(section: &Section, key: &str, reader: &mut Reader) -> Given<Typed> {
+/// Reads an array of finite numbers.
+pub(super) fn array(section: &Section, key: &str, reader: &mut Reader) -> Given<Typed> {
     section.given(key, reader, |node, reader| arrays_in::read(node, reader, Cells::Finite))
 }
 
@@ -312,7 +319,8 @@ fn inputs(node: &Node, reader: &mut Reader) -> Option<Inputs> {
     })
 }
 
-fn projections(node: &Node, reader: &mut Reader) -> Option<Projections> {
+/// Reads `projections`, of the lesson or of one layer.
+pub(super) fn projections(node: &Node, reader: &mut Reader) -> Option<Projections> {
     let section =
         node.section(&["w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v", "b_o", "in_proj"], reader)?;
     let mut of_kind = |kind: char| {

@@ -17,8 +17,10 @@ mod change;
 mod checkpoint;
 mod claims;
 pub mod course;
+mod ffn;
 mod file;
 mod guard;
+mod layers;
 mod literal;
 mod masks;
 mod norm;
@@ -49,7 +51,7 @@ use nalgebra::DMatrix;
 
 use crate::arrays;
 use crate::fault::{Fault, Faults, Outcome, Place, reason};
-use crate::plan::{Attention, StepId};
+use crate::plan::{Attention, Layers, StepId};
 
 pub use change::{Origin, merged, substituted};
 pub use course::Course;
@@ -216,11 +218,13 @@ pub struct Problem {
     pub summary: String,
     /// Where the example comes from; may be empty.
     pub source: String,
-    /// The attention call.
+    /// The attention call; of a stack what its layers share.
     pub attention: Attention,
+    /// The stack of layers around it, where the lesson has one.
+    pub layers: Option<Layers>,
     /// How many sequences stand in the batch; `None` where the input had no batch axis.
     pub batch: Option<usize>,
-    /// What was given: `x`, `x_kv` or `q`, `k`, `v` (a name each sequence in a batch), `w_q` … and `b_q` …
+    /// What was given: in a stack `embedding`, `layer.L.w_q` …; else `x`, `x_kv` or `q`, `k`, `v` (a name each sequence in a batch), `w_q` … and `b_q` …
     /// (1 × width, shared by all sequences). No `w_o` where the lesson stops at concat.
     pub inputs: BTreeMap<StepId, Arc<DMatrix<f64>>>,
     /// Names of rows.
@@ -386,6 +390,7 @@ impl Problem {
     pub fn call(&self) -> crate::plan::Call {
         crate::plan::Call {
             attention: self.attention.clone(),
+            layers: self.layers.clone(),
             batch: self.batch,
             inputs: self.inputs.clone(),
         }

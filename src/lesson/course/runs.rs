@@ -5,7 +5,7 @@ use serde_yaml::Value;
 use super::super::reader::{Given, Node, Reader};
 use super::{Rewrite, Run};
 use crate::lesson::quantity::is_run_name;
-use crate::plan::rewrites::Variant;
+use crate::plan::rewrites::{HeadPlace, Variant};
 
 /// The keys of a lesson file that a run, a plot or a task may change: those that say what is computed.
 pub(super) const CHANGEABLE: &[&str] =
@@ -139,11 +139,9 @@ fn one(node: &Node, key: &str, reader: &mut Reader) -> Option<Rewrite> {
 fn head(node: &Node, reader: &mut Reader) -> Option<String> {
     let example = "write head.2, or layer.1.head.2 in a stack of layers";
     let typed = word(node, reader, "the place of a head", example)?;
-    let counted = |number: &str| number.parse::<usize>().is_ok_and(|number| number > 0);
-    match typed.split('.').collect::<Vec<_>>().as_slice() {
-        ["head", head] if counted(head) => Some(typed),
-        ["layer", layer, "head", head] if counted(layer) && counted(head) => Some(typed),
-        _ => {
+    match typed.parse::<HeadPlace>() {
+        Ok(_) => Some(typed),
+        Err(_) => {
             let what = format!("{} is \"{typed}\", which is not the place of a head", node.spot);
             reader.fault(&node.spot, what, "heads and layers count from 1", example)
         }
