@@ -11,6 +11,7 @@ use crate::fault::{Fault, Faults, Outcome, commands};
 use crate::ops::Arithmetic;
 use crate::plan::{Head, HeadStep};
 use crate::trace::Keep;
+use crate::words::t;
 
 /// The most tokens and the largest d_model of a draft: a lesson is read by people, number by number.
 pub const MOST: usize = 64;
@@ -107,106 +108,115 @@ impl Template {
     /// The lesson with this row of weights as its claim; without a claim where there is none.
     fn written(&self, row: &str) -> String {
         let Self { d_model, num_heads, seed, .. } = self;
-        let mut text = String::from(OPENING);
-        // Writing to a String does not fail.
-        let _ = writeln!(text, "mha: 1\ntitle: {}", quoted(&self.title));
-        let _ = writeln!(text, "summary: \"One sentence on what to notice.\"");
+        let n = self.tokens.len();
+        let mut draft = Draft(String::new());
+        draft.note("", &t!("A lesson for mha: mha trace FILE computes it, mha lessons validate FILE checks everything it says."));
+        draft.note("", &t!("Every text may stand in two languages: {en: …, zh: …}. Rows, columns, heads and tokens count from 1."));
+        draft.line("mha: 1");
+        draft.line(&format!("title: {}", quoted(&self.title)));
+        draft.line(&format!("summary: {}", quoted(&t!("One sentence on what to notice."))));
         let tokens: Vec<String> = self.tokens.iter().map(|token| quoted(token)).collect();
-        let _ = writeln!(text, "tokens: [{}]\n", tokens.join(", "));
-        let _ = writeln!(text, "attention:\n  d_model: {d_model}\n  num_heads: {num_heads}");
-        text.push_str(MORE_ATTENTION);
+        draft.line(&format!("tokens: [{}]", tokens.join(", ")));
+
+        draft.line(&format!("\nattention:\n  d_model: {d_model}\n  num_heads: {num_heads}"));
+        draft.note("  ", &t!("num_kv_heads: 1 – heads of keys and values, where they are shared"));
+        draft.note("  ", &t!("scale: 0.5 – 1/√d_k where it is left out"));
+        draft.note("  ", &t!("positions: rope – or alibi"));
+        draft.note("  ", &t!("mask: causal – or {window: 3}, {key_padding: [true, false]}, {allow: [[true, false]]}, or a list of them"));
         match self.mask {
             Mask::None => {}
-            Mask::Causal => text.push_str("  mask: causal\n"),
-            Mask::Window(keys) => {
-                let _ = writeln!(text, "  mask: [causal, {{window: {keys}}}]");
-            }
+            Mask::Causal => draft.line("  mask: causal"),
+            Mask::Window(keys) => draft.line(&format!("  mask: {{window: {keys}}}")),
         }
-        let n = self.tokens.len();
-        text.push_str("\ninputs:\n");
+
+        draft.line("\ninputs:");
         match self.numbers {
             Numbers::Random => {
-                let _ = writeln!(text, "  x: {{random: {{seed: {seed}, shape: [{n}, {d_model}]}}}}");
+                draft.line(&format!("  x: {{random: {{seed: {seed}, shape: [{n}, {d_model}]}}}}"))
             }
             Numbers::Integers | Numbers::Identity => {
-                let _ = writeln!(text, "  x:{}", rows(&integers(*seed, Stream::X, 2, n * d_model), *d_model));
+                draft.line(&format!("  x:{}", rows(&integers(*seed, Stream::X, 2, n * d_model), *d_model)));
             }
         }
-        text.push_str("\nprojections:\n");
-        text.push_str(MORE_PROJECTIONS);
+
+        draft.line("\nprojections:");
+        draft.note("  ", &t!("Each: identity, zeros, ones, rows of numbers, {random: {seed: 7, std: 0.5}} or {file: w.npy}; w_o may be none."));
+        draft.note(
+            "  ",
+            &t!("Biases b_q, b_k, b_v and b_o are lists of numbers; there are none where they are left out."),
+        );
         for (name, stream) in ["w_q", "w_k", "w_v", "w_o"].into_iter().zip(Stream::W) {
-            let _ = match self.numbers {
-                Numbers::Identity => writeln!(text, "  {name}: identity"),
-                Numbers::Random => writeln!(text, "  {name}: {{random: {{seed: {seed}, std: 0.5}}}}"),
+            draft.line(&match self.numbers {
+                Numbers::Identity => format!("  {name}: identity"),
+                Numbers::Random => format!("  {name}: {{random: {{seed: {seed}, std: 0.5}}}}"),
                 Numbers::Integers => {
-                    let drawn = integers(*seed, stream, 1, d_model * d_model);
-                    writeln!(text, "  {name}:{}", rows(&drawn, *d_model))
+                    format!("  {name}:{}", rows(&integers(*seed, stream, 1, d_model * d_model), *d_model))
                 }
-            };
+            });
         }
-        text.push_str(STORY);
-        text.push_str(COURSE);
+
+        draft.line("");
+        draft.note("", &t!("Told at a step by mha trace; what stands in braces is computed."));
+        draft.line("story:\n  - at: head.1.weights");
+        let share = "{head.1.weights[1,1]}";
+        draft.line(&format!(
+            "    say: {}",
+            quoted(&t!(
+                "In head 1 the first token gives %{share} of its attention to itself.",
+                share = share
+            ))
+        ));
+
+        draft.line("");
+        draft.note("", &t!("What mha learn tells and asks, part by part."));
+        let sum = "{sum(head.1.weights[1]):0}";
+        let say = t!(
+            "Each row of the weights shares out one whole among the keys: the first row sums to %{sum}.",
+            sum = sum
+        );
+        draft.line(&format!("course:\n  - say: {}", quoted(&say)));
+        let ask = t!("How much of its attention does the first token give to itself in head 1?");
+        draft.line(&format!("  - ask: {}\n    cell: head.1.weights[1,1]", quoted(&ask)));
+        draft.note("    ", &t!("hints: {hint: …, where: …, why: …} – what is left out is computed"));
+        draft.note("    ", &t!("wrong: [{mistake: scale-missing}] – what a wrong answer gives away; mha mistakes lists the names"));
+        let because = t!("It is the softmax of the first row of scores, in the column of the first token.");
+        draft.line(&format!("    because: {}", quoted(&because)));
+        draft.line("  - show: head.1.weights\n    as: heatmap");
+        draft.note(
+            "  ",
+            &t!("Other parts: table, plot, command, time and task; mha lessons schema describes them all."),
+        );
+
         if !row.is_empty() {
-            let _ = write!(text, "{CLAIMS}  - {{step: head.1.weights, row: 1, equals: [{row}]}}\n");
+            draft.line("");
+            draft.note("", &t!("What must come out, to half a unit of the last digit typed: a lesson with a false claim does not validate."));
+            draft.line(&format!("claims:\n  - {{step: head.1.weights, row: 1, equals: [{row}]}}"));
+            draft.line("  - {that: \"sum(head.1.weights[1]) = 1\"}");
         }
-        text.push_str(QUIZ);
-        text
+
+        draft.line("");
+        draft.note("", &t!("Asked at the end; the answers are computed, never typed."));
+        let ask = t!("What does the first token score against itself in head 1?");
+        draft.line(&format!("quiz:\n  - ask: {}\n    cell: head.1.scores[1,1]", quoted(&ask)));
+        draft.note("    ", &t!("or choices: [head 1, head 2] with answer: 2"));
+        draft.0
     }
 }
 
-const OPENING: &str = "\
-# A lesson for mha. `mha trace FILE` computes it, `mha lessons validate FILE` checks everything it says.
-# Every text may also stand in two languages: {en: …, zh: …}. Rows, columns, heads and tokens count from 1.
-";
+/// The text so far.
+struct Draft(String);
 
-const MORE_ATTENTION: &str = "\
-  # num_kv_heads: 1     heads of keys and values, where they are shared
-  # scale: 0.5          1/√d_k where it is left out
-  # positions: rope     or alibi
-  # mask: causal        or {window: 3}, {key_padding: [true, false, …]}, {allow: [[true, false, …], …]}, or a list of them
-";
+impl Draft {
+    fn line(&mut self, line: &str) {
+        self.0.push_str(line);
+        self.0.push('\n');
+    }
 
-const MORE_PROJECTIONS: &str = "\
-  # Each: identity, zeros, ones, rows of numbers, {random: {seed: 7, std: 0.5}} or {file: w.npy}; w_o may be none.
-  # Biases b_q, b_k, b_v, b_o are lists of numbers, and none where they are left out.
-";
-
-const STORY: &str = "
-# Told at a step by `mha trace`; what stands in braces is computed.
-story:
-  - at: head.1.weights
-    say: \"In head 1 the first token gives {head.1.weights[1,1]} of its attention to itself.\"
-";
-
-const COURSE: &str = "
-# What `mha learn` tells and asks, part by part.
-course:
-  - say: \"Every query shares out one whole among the keys: each row of the weights sums to {sum(head.1.weights[1]):0}.\"
-  - ask: \"How much of its attention does the first token give to itself in head 1?\"
-    cell: head.1.weights[1,1]
-    # hints: {hint: …, where: …, why: …}     what is left out is computed
-    # wrong: [{mistake: scale-missing}]      what a wrong answer gives away; mha mistakes lists their names
-    because: \"It is the softmax of the first row of scores, in the column of the first token.\"
-  - show: head.1.weights
-    as: heatmap
-  # - table: {title: …, columns: [what, number], rows: [[entropy, \"= entropy(head.1.weights)\"]]}
-  # - plot: {title: …, x: {label: scale, values: [0.5, 1, 2]}, change: {attention: {scale: $}}, lines: [{label: entropy, value: \"entropy(weights)\"}]}
-  # - command: mha params --d-model 512 --num-heads 8
-  # - task: …                                change something and run it: with change, checks and solution
-";
-
-const CLAIMS: &str = "
-# What must come out, to half a unit of the last digit typed: a lesson with a false claim does not validate.
-claims:
-";
-
-const QUIZ: &str = "
-# Asked at the end; the answers are computed, never typed.
-quiz:
-  - ask: \"What does the first token score against itself in head 1?\"
-    cell: head.1.scores[1,1]
-    # or: choices: [head 1, head 2] with answer: 2
-";
+    /// A comment.
+    fn note(&mut self, indent: &str, words: &str) {
+        self.line(&format!("{indent}# {words}"));
+    }
+}
 
 /// Rows of whole numbers as a YAML block.
 fn rows(numbers: &[i16], columns: usize) -> String {

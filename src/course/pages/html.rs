@@ -222,7 +222,9 @@ impl Sheet<'_> {
         self.folded(&t!("Answer"), |sheet| {
             sheet.say("answer", &asked.answer);
             sheet.say("", &asked.because);
-            sheet.say("formula", &asked.derivation);
+            if !asked.derivation.is_empty() {
+                sheet.lines(&asked.derivation);
+            }
             if !asked.wrong.is_empty() {
                 sheet.text.push_str("<ul>");
                 for (answer, say) in &asked.wrong {
@@ -252,9 +254,9 @@ impl Sheet<'_> {
         self.text.push_str("</section>\n");
     }
 
-    fn hints(&mut self, hints: &[String]) {
-        for hint in hints {
-            self.folded(&t!("Hint"), |sheet| sheet.say("", hint));
+    fn hints(&mut self, hints: &[(String, String)]) {
+        for (kind, hint) in hints {
+            self.folded(kind, |sheet| sheet.say("", hint));
         }
     }
 

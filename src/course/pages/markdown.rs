@@ -177,7 +177,7 @@ impl Sheet<'_> {
 
     fn asked(&mut self, asked: &Asked) {
         self.questions += 1;
-        let _ = writeln!(self.text, "## {}\n", t!("Question %{number}", number = self.questions));
+        let _ = writeln!(self.text, "**{}**\n", t!("Question %{number}", number = self.questions));
         self.say(&asked.ask);
         for (at, choice) in asked.choices.iter().enumerate() {
             let _ = writeln!(self.text, "{}. {}", at + 1, inline(choice));
@@ -189,7 +189,9 @@ impl Sheet<'_> {
         self.folded(&t!("Answer"), |sheet| {
             let _ = writeln!(sheet.text, "**{}**\n", inline(&asked.answer));
             sheet.say(&asked.because);
-            sheet.say(&asked.derivation);
+            if !asked.derivation.is_empty() {
+                sheet.fenced("text", &asked.derivation);
+            }
             for (answer, say) in &asked.wrong {
                 let _ = writeln!(
                     sheet.text,
@@ -205,7 +207,7 @@ impl Sheet<'_> {
 
     fn task(&mut self, task: &Exercise) {
         self.tasks += 1;
-        let _ = writeln!(self.text, "## {}\n", t!("Task %{number}", number = self.tasks));
+        let _ = writeln!(self.text, "**{}**\n", t!("Task %{number}", number = self.tasks));
         self.say(&task.ask);
         self.say(&t!("May be changed: %{keys}.", keys = task.change.join(", ")));
         self.say(&t!("Reached where: %{conditions}.", conditions = task.checks.join("; ")));
@@ -218,9 +220,9 @@ impl Sheet<'_> {
         });
     }
 
-    fn hints(&mut self, hints: &[String]) {
-        for hint in hints {
-            self.folded(&t!("Hint"), |sheet| sheet.say(hint));
+    fn hints(&mut self, hints: &[(String, String)]) {
+        for (kind, hint) in hints {
+            self.folded(kind, |sheet| sheet.say(hint));
         }
     }
 

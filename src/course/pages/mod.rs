@@ -114,11 +114,12 @@ struct Matrix {
 struct Asked {
     ask: String,
     choices: Vec<String>,
-    hints: Vec<String>,
+    /// What kind of help each is, and its words.
+    hints: Vec<(String, String)>,
     answer: String,
     because: String,
-    /// The arithmetic behind the answer; may be empty.
-    derivation: String,
+    /// The arithmetic behind the answer, line by line; may be empty.
+    derivation: Vec<String>,
     /// Wrong answers and what they give away.
     wrong: Vec<(String, String)>,
 }
@@ -129,7 +130,7 @@ struct Exercise {
     ask: String,
     change: Vec<String>,
     checks: Vec<String>,
-    hints: Vec<String>,
+    hints: Vec<(String, String)>,
     /// As YAML.
     solution: String,
     because: String,

@@ -218,11 +218,13 @@ impl Walk<'_> {
             }
         };
         let hints = &question.hints;
-        let hints = [&hints.hint, &hints.place, &hints.why]
-            .into_iter()
-            .flatten()
-            .map(|hint| self.filled(hint))
-            .collect();
+        let hints = [
+            (t!("Hint"), &hints.hint),
+            (t!("Where to look"), &hints.place),
+            (t!("How it comes about"), &hints.why),
+        ];
+        let hints =
+            hints.into_iter().filter_map(|(kind, hint)| Some((kind, self.filled(hint.as_ref()?)))).collect();
         let slips = self.workshop.own_slips(question).into_iter().flatten();
         let wrong = slips.filter_map(|slip| {
             let say = match (slip.say.as_str(), slip.mistake) {
@@ -242,13 +244,17 @@ impl Walk<'_> {
         })
     }
 
-    fn derivation(&self, answer: &Answer) -> Outcome<String> {
-        let Answer::Cell(step, row, column) = *answer else { return Ok(String::new()) };
+    fn derivation(&self, answer: &Answer) -> Outcome<Vec<String>> {
+        let Answer::Cell(step, row, column) = *answer else { return Ok(Vec::new()) };
         let ran = self.workshop.ran(None)?;
         let cell = Cell { step: ran.placed(step), row, column };
-        let told = Derivation::of(&ran.trace, cell, self.page.digits)
-            .map(|derivation| format!("{step}[{},{}] = {}", row + 1, column + 1, derivation.in_short()));
-        Ok(self.page.letters(&told.unwrap_or_default()))
+        let Some(derivation) = Derivation::of(&ran.trace, cell, self.page.digits) else {
+            return Ok(Vec::new());
+        };
+        let mut lines = vec![format!("{step}[{},{}]", row + 1, column + 1)];
+        lines.extend(derivation.lines.iter().map(|line| format!("  = {line}")));
+        lines.extend(derivation.largest.map(|(names, number)| format!("m = {names} = {number}")));
+        Ok(lines.iter().map(|line| self.page.letters(line)).collect())
     }
 
     fn exercise(&self, task: &Task) -> Outcome<Exercise> {
@@ -259,7 +265,7 @@ impl Walk<'_> {
             ask: self.filled(&task.ask),
             change: task.change.clone(),
             checks: task.checks.iter().map(|check| self.page.letters(&check.to_string())).collect(),
-            hints: task.hints.iter().map(|hint| self.filled(hint)).collect(),
+            hints: task.hints.iter().map(|hint| (t!("Hint"), self.filled(hint))).collect(),
             solution: self.page.letters(&solution),
             because: self.page.letters(&solved.filled(&task.because, self.page.digits)),
             reached: self.steps(&solved, &task.watch, Look::Table)?,
