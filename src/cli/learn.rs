@@ -197,11 +197,11 @@ fn list(progress: &Progress, args: &LearnArgs) -> Outcome<Ending> {
     entries.sort_by_key(|entry| entry.topic.unwrap_or(u8::MAX));
     let page = args.common.page(Layout::Rows);
     let mut text = String::new();
-    let mut topic = Some(None);
+    let mut topic = None;
     for entry in &entries {
-        if topic != Some(entry.topic) || text.is_empty() {
-            let heading = match entry.topic.and_then(|topic| Some((topic, topics::title(topic)?))) {
-                Some((number, title)) => format!("{number}  {title}"),
+        if topic != Some(entry.topic) {
+            let heading = match entry.topic {
+                Some(topic) => format!("{topic}  {}", topics::title(topic)),
                 None => t!("More examples"),
             };
             if !text.is_empty() {

@@ -1,5 +1,9 @@
 //! `mha lessons`: which there are, what is in them, and whether what they say is true.
 
+mod new;
+mod render;
+mod schema;
+
 use clap::{Args, Subcommand};
 use colored::Colorize;
 
@@ -38,6 +42,12 @@ enum What {
     Show(ShowArgs),
     /// Compute a lesson and check everything it says
     Validate(ValidateArgs),
+    /// A first draft of a lesson of your own, with comments on what else is possible
+    New(new::NewArgs),
+    /// Lessons as pages, with everything computed
+    Render(render::RenderArgs),
+    /// The JSON Schema of lesson files, for an editor
+    Schema(schema::SchemaArgs),
 }
 
 #[derive(Debug, Args)]
@@ -73,6 +83,9 @@ impl LessonsArgs {
             Some(What::List(args)) => &args.common,
             Some(What::Show(args)) => &args.common,
             Some(What::Validate(args)) => &args.common,
+            Some(What::New(args)) => &args.common,
+            Some(What::Render(args)) => &args.common,
+            Some(What::Schema(args)) => &args.common,
         }
     }
 }
@@ -83,6 +96,9 @@ pub(super) fn run(args: &LessonsArgs) -> Outcome<Ending> {
         None | Some(What::List(_)) => list(common),
         Some(What::Show(args)) => show(&args.lesson, common),
         Some(What::Validate(args)) => validate_all(args, common),
+        Some(What::New(args)) => new::run(args),
+        Some(What::Render(args)) => render::run(args),
+        Some(What::Schema(args)) => schema::run(args),
     }
 }
 

@@ -10,12 +10,13 @@ pub mod dialogue;
 mod figures;
 mod lookup;
 pub mod myths;
+pub mod pages;
 pub mod progress;
 mod run;
 mod slips;
-pub mod topics;
 #[cfg(test)]
 mod tests;
+pub mod topics;
 pub mod validate;
 pub mod workshop;
 

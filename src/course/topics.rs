@@ -1,29 +1,29 @@
-//! The topics of the course, in its order.
+//! What the course teaches, in its order.
 
-use crate::words::say;
+use crate::words::t;
 
-/// What they are called, in English; their numbers count from 1.
-const TITLES: [&str; 16] = [
-    "One softmax is not enough",
-    "The mechanism",
-    "Why divide by √d_k",
-    "Concat and W_O",
-    "What it costs in parameters",
-    "What it costs in compute",
-    "How many heads",
-    "Masks",
-    "Self- and cross-attention",
-    "How production code does it",
-    "Sharing keys and values",
-    "What heads learn",
-    "Attention is a clue, not an explanation",
-    "Pruning",
-    "Stability",
-    "Five myths",
-];
+/// How many topics there are.
+pub const COUNT: u8 = 16;
 
-/// What a topic is called in the language of this process; `None` where there is no topic of that number.
-pub fn title(topic: u8) -> Option<&'static str> {
-    let place = usize::from(topic).checked_sub(1)?;
-    TITLES.get(place).map(|title| say(title))
+/// What a topic (from 1) is called; empty where there is no such topic.
+pub fn title(topic: u8) -> String {
+    match topic {
+        1 => t!("One softmax is not enough"),
+        2 => t!("The mechanism"),
+        3 => t!("Why divide by √d_k"),
+        4 => t!("Concat and W_O"),
+        5 => t!("What it costs in parameters"),
+        6 => t!("What it costs in compute"),
+        7 => t!("How many heads"),
+        8 => t!("Masks"),
+        9 => t!("Self-attention and cross-attention"),
+        10 => t!("How production code does it"),
+        11 => t!("Sharing keys and values"),
+        12 => t!("What heads learn"),
+        13 => t!("Attention is a clue, not an explanation"),
+        14 => t!("Pruning"),
+        15 => t!("Stability"),
+        16 => t!("Five myths"),
+        _ => String::new(),
+    }
 }

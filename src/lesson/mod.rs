@@ -32,10 +32,12 @@ pub mod quantity;
 mod random;
 mod reader;
 mod rules;
+pub mod schema;
 mod sentence;
 mod sizes;
 mod step_names;
 mod story;
+pub mod template;
 #[cfg(test)]
 mod tests;
 
@@ -51,13 +53,14 @@ use crate::arrays;
 use crate::fault::{Fault, Faults, Outcome, Place, reason};
 use crate::plan::{Attention, Layers, StepId};
 
-/// The language in which a lesson's texts are given, where it has them in several.
-pub use crate::words::Language;
 pub use change::{Origin, merged, substituted};
 pub use course::Course;
 pub use quantity::Quantity;
 pub(crate) use random::direction;
 pub use sentence::{Piece, pieces};
+
+/// The language in which a lesson's texts are given, where it has them in several.
+pub use crate::words::Language;
 
 /// How a lesson is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

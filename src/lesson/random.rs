@@ -58,10 +58,7 @@ pub(crate) fn direction(number: u64, count: usize) -> Vec<f64> {
 
 /// `count` numbers from the normal distribution with mean 0 and this standard deviation.
 pub(super) fn normals(seed: u64, stream: Stream, std: f64, count: usize) -> Vec<f64> {
-    let mut key = [0; 32];
-    key[..8].copy_from_slice(&seed.to_le_bytes());
-    let mut chacha = ChaCha8Rng::from_seed(key);
-    chacha.set_stream(stream.0);
+    let mut chacha = words(seed, stream);
     let mut uniform = || (chacha.next_u64() >> 11) as f64 * (0.5f64).powi(53);
     let mut numbers = Vec::with_capacity(count + 1);
     while numbers.len() < count {
@@ -74,10 +71,36 @@ pub(super) fn normals(seed: u64, stream: Stream, std: f64, count: usize) -> Vec<
     numbers
 }
 
+/// `count` whole numbers from −`most` to `most`, each as likely as the others: the remainder of a 64-bit word.
+pub(super) fn integers(seed: u64, stream: Stream, most: u8, count: usize) -> Vec<i16> {
+    let mut chacha = words(seed, stream);
+    let most = i16::from(most);
+    let many = 2 * most as u64 + 1;
+    (0..count).map(|_| (chacha.next_u64() % many) as i16 - most).collect()
+}
+
+/// The 64-bit words of an array.
+fn words(seed: u64, stream: Stream) -> ChaCha8Rng {
+    let mut key = [0; 32];
+    key[..8].copy_from_slice(&seed.to_le_bytes());
+    let mut chacha = ChaCha8Rng::from_seed(key);
+    chacha.set_stream(stream.0);
+    chacha
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use approx::assert_abs_diff_eq;
+
+    /// The first words of key 7, nonce 2 are those of the test below. In Python, 0x02cbd593b9e2935b % 5 and
+    /// 0x31c3ac8ddf9d3d29 % 5 are both 4, which is the fifth of −2 … 2; modulo
+    /// 7 both are 0, the first of −3 … 3.
+    #[test]
+    fn small_integers_are_remainders_of_the_same_words() {
+        assert_eq!(integers(7, Stream::W[0], 2, 2), [2, 2]);
+        assert_eq!(integers(7, Stream::W[0], 3, 2), [-3, -3]);
+    }
 
     /// From ChaCha8 written anew in Python after Bernstein's paper (and checked there against the published first words
     /// of the key stream of zeros, 3e00ef2f with 8 rounds and 76b8e0ad with 20): key 7, nonce 2 gives the 64-bit words

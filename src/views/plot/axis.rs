@@ -121,7 +121,7 @@ fn step(span: f64, parts: f64) -> f64 {
 }
 
 /// A number as it stands at a tick: whole numbers whole, others with at most four significant digits.
-pub(super) fn short(number: f64) -> String {
+pub fn short(number: f64) -> String {
     let size = number.abs();
     if number == 0.0 {
         return "0".to_owned();

@@ -8,10 +8,11 @@ pub mod svg;
 pub mod terminal;
 
 use axis::Axis;
+pub use axis::short;
 
 use crate::fault::visible;
 use crate::lesson::course;
-use crate::views::number::{digits_for, number};
+use crate::number::{digits_for, number};
 use crate::views::page::Page;
 
 /// Several lines over one horizontal axis.

@@ -117,7 +117,7 @@ pub fn text(chart: &Chart, ground: Ground, digits: usize) -> String {
                 shorten(&visible(&curve.label), 40),
                 label,
                 super::axis::short(*x),
-                crate::views::number::number(*y, digits)
+                crate::number::number(*y, digits)
             );
             let _ =
                 write!(marks, "<path d=\"{}\"><title>{}</title></path>", shape(at, px, py), escaped(&told));
