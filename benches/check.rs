@@ -115,7 +115,12 @@ fn call(n: usize, d_model: usize) -> Call {
         inputs.insert(Name::B(projection).into(), matrix(1, d_model, 0.5));
     }
     let masks = vec![Mask::Causal(Alignment::BottomRight)];
-    Call { attention: Attention { masks, ..Attention::multi_head(d_model, HEADS) }, batch: None, inputs }
+    Call {
+        attention: Attention { masks, ..Attention::multi_head(d_model, HEADS) },
+        layers: None,
+        batch: None,
+        inputs,
+    }
 }
 
 fn flag(name: &str) -> Option<usize> {

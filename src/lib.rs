@@ -10,6 +10,7 @@
 //!
 //! - [`cli`]: what was typed; one short file a verb
 //! - [`stepper`]: a trace in the terminal, one step at a time, with a cursor
+//! - [`course`]: lessons told part by part: runs, figures, questions and tasks, computed and checked
 //! - [`views`]: a trace in, one format out
 //! - [`mistakes`]: the catalogue of known mistakes, as changes of the right plan, and the diagnosis of a person's tensors
 //! - [`answers`]: a person's own tensors in, by the names of the steps
@@ -28,6 +29,7 @@
 pub mod answers;
 pub mod arrays;
 pub mod cli;
+pub mod course;
 pub mod exact;
 pub mod fault;
 pub mod lesson;

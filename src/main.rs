@@ -20,6 +20,7 @@ fn main() -> ExitCode {
     match cli.run() {
         Ok(Ending::Done) => ExitCode::SUCCESS,
         Ok(Ending::AnswerIsNo) => ExitCode::from(1),
+        Ok(Ending::Interrupted) => ExitCode::from(130),
         Err(faults) => {
             // Nobody is left to tell if standard error is closed too.
             let text = faults.to_string();

@@ -17,9 +17,11 @@
 //! - Words without an entry come out in English, with their values filled in. `tests/languages.rs` finds them.
 //! - Words that are data (the help of a flag, an entry of the catalogue) go through [`say`].
 //! - The tables are a part of the binary. English never looks into them.
-//! - Files that programs read (JSON, npz, CSV) keep their English keys and titles: they use [`say_in`] or no words at all.
+//! - Files that programs read (JSON, npz, CSV) keep their English keys and titles: they are written
+//!   [`in_language`] English.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
@@ -40,9 +42,26 @@ pub enum Language {
 
 static LANGUAGE: OnceLock<Language> = OnceLock::new();
 
+thread_local! {
+    static FOR_NOW: Cell<Option<Language>> = const { Cell::new(None) };
+}
+
 /// The language that this process speaks: English until [`speak`] is called.
 pub fn language() -> Language {
-    LANGUAGE.get().copied().unwrap_or_default()
+    FOR_NOW.get().or_else(|| LANGUAGE.get().copied()).unwrap_or_default()
+}
+
+/// What `work` gives when its words are in a language, whichever the process speaks (on this thread): files that
+/// programs read are written in English.
+pub fn in_language<T>(language: Language, work: impl FnOnce() -> T) -> T {
+    struct Restore(Option<Language>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            FOR_NOW.set(self.0);
+        }
+    }
+    let _restore = Restore(FOR_NOW.replace(Some(language)));
+    work()
 }
 
 /// Chooses the language of this process, once; later calls change nothing.

@@ -31,9 +31,12 @@ use wrong::wrong;
 /// The step that a name stands for inside the head of `scope`.
 fn meant(trace: &Trace<f64>, name: &str, scope: StepId) -> StepId {
     let inside = scope.head().and_then(|head| format!("head.{}.{name}", head.0 + 1).parse::<StepId>().ok());
+    let inside = inside.map(|id| id.in_layer(scope.layer));
     let inputs = &trace.plan().get(scope).unwrap().inputs;
     let is_an_input = |id: &StepId| inputs.contains(id);
-    inside.filter(is_an_input).unwrap_or_else(|| name.parse().unwrap())
+    let named = || name.parse::<StepId>().unwrap();
+    let beside = || Some(named().in_layer(scope.layer)).filter(is_an_input);
+    inside.filter(is_an_input).or_else(beside).unwrap_or_else(named)
 }
 
 /// Of what holds no names.

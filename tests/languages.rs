@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::{Command, CommandFactory};
+
 fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
     let mut found = Vec::new();
@@ -89,6 +91,48 @@ fn said() -> BTreeSet<String> {
     files("src", ".rs").iter().flat_map(|path| keys(&fs::read_to_string(path).unwrap())).collect()
 }
 
+/// All that help pages say: about, arguments, their values and headings, and what examples are for.
+fn helped(command: &Command) -> BTreeSet<String> {
+    let mut found: BTreeSet<String> = command.get_about().iter().map(ToString::to_string).collect();
+    for argument in command.get_arguments() {
+        found.extend(argument.get_help().map(ToString::to_string));
+        found.extend(argument.get_long_help().map(ToString::to_string));
+        found.extend(argument.get_help_heading().map(str::to_owned));
+        if argument.get_action().takes_values() && !argument.is_hide_possible_values_set() {
+            let values = argument.get_possible_values();
+            found.extend(values.iter().filter_map(|value| value.get_help().map(ToString::to_string)));
+        }
+    }
+    let below = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    for line in below.lines().filter(|line| !line.is_empty()) {
+        // `  mha trace   what it is for`: what stands after the last wide gap; a command alone has no words.
+        let words = line.trim();
+        match words.rsplit_once("  ") {
+            Some((_, purpose)) if line.starts_with("  ") => found.extend([purpose.to_owned()]),
+            _ if words.starts_with("mha ") && !words.contains(": ") => {}
+            _ => found.extend([words.to_owned()]),
+        }
+    }
+    found.extend(command.get_subcommands().flat_map(helped));
+    found
+}
+
+fn help_pages() -> BTreeSet<String> {
+    let mut command = mha::cli::Cli::command();
+    command.build();
+    helped(&command)
+}
+
+/// Words that are data in the code: what the catalogue of mistakes says.
+fn data() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for mistake in mha::mistakes::catalogue::all() {
+        let texts = [mistake.summary, mistake.cause, mistake.symptom, mistake.visible, mistake.fix];
+        found.extend(texts.iter().map(|text| (*text).to_owned()));
+    }
+    found
+}
+
 /// The names in `%{…}`.
 fn values(text: &str) -> BTreeSet<&str> {
     text.split("%{").skip(1).map(|rest| rest.split_once('}').unwrap().0).collect()
@@ -106,6 +150,24 @@ fn every_sentence_of_the_code_has_chinese_words() {
     let tables = tables();
     let missing: Vec<String> = said().into_iter().filter(|key| !tables.contains_key(key)).collect();
     assert!(missing.is_empty(), "no Chinese for {} sentences:\n{}", missing.len(), missing.join("\n"));
+}
+
+#[test]
+fn every_sentence_of_the_help_pages_has_chinese_words() {
+    let tables = tables();
+    let is_a_name = |key: &String| ["NumPy", "PyTorch"].contains(&key.as_str());
+    let missing: Vec<String> =
+        help_pages().into_iter().filter(|key| !tables.contains_key(key) && !is_a_name(key)).collect();
+    assert!(missing.is_empty(), "no Chinese for {} sentences:\n{}", missing.len(), missing.join("\n"));
+}
+
+#[test]
+fn every_chinese_sentence_is_used() {
+    let mut used = said();
+    used.extend(help_pages());
+    used.extend(data());
+    let idle: Vec<String> = tables().into_keys().filter(|key| !used.contains(key)).collect();
+    assert!(idle.is_empty(), "{} entries that nothing says:\n{}", idle.len(), idle.join("\n"));
 }
 
 #[test]

@@ -122,6 +122,7 @@ fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
     }
     read_once(args.given.iter().map(Path::new), "ANSWERS")?;
     let problem = lesson::load(name, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
+    lesson::one_call(&problem, "checks tensors", name)?;
     let call = problem.call();
     let plan = attention::plan(&call)?;
     let right = Wrong::right(&call, &plan);

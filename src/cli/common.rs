@@ -31,7 +31,7 @@ pub struct Common {
     /// Draw with ASCII characters only
     #[arg(long)]
     pub ascii: bool,
-    /// Language of lesson texts: en or zh [default: from the locale]
+    /// Language: en or zh [default: from the locale]
     #[arg(long, value_name = "LANG")]
     pub lang: Option<Lang>,
     /// Tables only
@@ -53,7 +53,7 @@ pub enum When {
     Never,
 }
 
-/// Languages of lesson texts.
+/// Languages that `mha` speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Lang {
     /// English

@@ -78,6 +78,7 @@ fn help() -> String {
 pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
     let problem =
         lesson::load(&args.lesson, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
+    lesson::one_call(&problem, "compares variants", &args.lesson)?;
     let sequence = sequence(args, &problem)?;
     let twice = args.variants.iter().enumerate().find(|(at, variant)| args.variants[..*at].contains(variant));
     if let Some(twice) = twice {

@@ -65,7 +65,7 @@ const FLAG: &str = "--explain";
 /// What to say about a name that is no step's: one of all heads at once, several with a glob, or a typo.
 fn no_step(name: &str, plan: &Plan) -> Fault {
     let what = format!("no step is called {name}");
-    let one_head = plan.steps().iter().find(|step| file_name(step.id.name).is_some_and(|file| file == name));
+    let one_head = plan.steps().iter().find(|step| file_name(step.id).is_some_and(|file| file == name));
     if let Some(step) = one_head {
         let why = format!("{name} is what files call all heads' numbers together");
         return Fault::new(what, why, format!("name one head's, as {}[1,1]", step.id)).in_source(FLAG);
@@ -75,7 +75,7 @@ fn no_step(name: &str, plan: &Plan) -> Fault {
         let remedy = "name one step, and give --explain again for another";
         return Fault::new(what, why, remedy).in_source(FLAG);
     }
-    let names: Vec<String> = plan.steps().iter().map(|step| step.id.name.to_string()).collect();
+    let names: Vec<String> = plan.steps().iter().map(|step| step.id.within().to_string()).collect();
     let remedy = match nearest(name, names.iter().map(String::as_str)) {
         Some(near) => format!("did you mean {near}?"),
         None => "use names as mha trace --summary lists them: head.1.scores[1,1]".to_owned(),

@@ -4,14 +4,14 @@
 
 use std::borrow::Cow;
 
-use clap::builder::StyledStr;
+use clap::builder::{PossibleValue, StyledStr};
 use clap::error::ErrorKind;
 use clap::{Arg, Command};
 use unicode_width::UnicodeWidthChar;
 
-use crate::words::{self, Language, chinese, language, say, t};
+use crate::words::{Language, chinese, language, say, t};
 
-/// A blank that is meant to be seen; clap breaks lines at the others.
+/// A blank beside a wide character that is meant to be seen; other blanks after a wide character are places to break.
 const KEPT: char = '\u{a0}';
 
 /// A command whose help pages speak the language of this process. They are printed through [`page`].
@@ -23,21 +23,10 @@ pub(super) fn translated(mut command: Command) -> Command {
 
 fn each(command: Command) -> Command {
     let about = command.get_about().map(words);
-    let long = command.get_long_about().map(words);
     let after = command.get_after_help().map(examples);
-    // The braces are clap's: what stands where on a page.
-    let template =
-        format!("{{about-with-newline}}\n{} {{usage}}\n\n{{all-args}}{{after-help}}", t!("Usage:"));
-    let mut command = command
-        .help_template(template)
-        .subcommand_help_heading(words::say("Commands"))
-        .mut_args(argument)
-        .mut_subcommands(each);
+    let mut command = command.mut_args(argument).mut_subcommands(each);
     if let Some(about) = about {
         command = command.about(about);
-    }
-    if let Some(long) = long {
-        command = command.long_about(long);
     }
     if let Some(after) = after {
         command = command.after_help(after);
@@ -47,44 +36,51 @@ fn each(command: Command) -> Command {
 
 /// An argument's help, with what clap would add to it in English.
 fn argument(argument: Arg) -> Arg {
-    let usual = if argument.is_positional() { "Arguments" } else { "Options" };
-    let heading = chinese(argument.get_help_heading().unwrap_or(usual));
-    let short = argument.get_help().map(|help| with_values(&argument, help));
-    let long = argument.get_long_help().map(|help| with_values(&argument, help));
-    let mut argument = argument.hide_default_value(true).hide_possible_values(true);
-    if let Some(heading) = heading {
-        argument = argument.help_heading(heading);
-    }
-    if let Some(short) = short {
-        argument = argument.help(short);
-    }
-    if let Some(long) = long {
-        argument = argument.long_help(long);
-    }
-    argument
-}
-
-fn with_values(argument: &Arg, help: &StyledStr) -> String {
-    let mut text = say(&help.to_string()).to_owned();
+    let argument = match argument.get_help_heading().and_then(chinese) {
+        Some(heading) => argument.help_heading(heading),
+        None => argument,
+    };
+    let Some(help) = argument.get_help() else { return argument };
+    let mut short = say(&help.to_string()).to_owned();
+    let mut long = match argument.get_long_help() {
+        Some(help) => say(&help.to_string()).to_owned(),
+        None => short.clone(),
+    };
     let takes_a_value = argument.get_action().takes_values();
-    let default: Vec<Cow<'_, str>> =
-        argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
-    if takes_a_value && !argument.is_hide_default_value_set() && !default.is_empty() {
-        text.push_str(&t!(" [default: %{value}]", value = default.join(", ")));
-    }
-    let possible = argument.get_possible_values();
-    let shown = takes_a_value && !argument.is_hide_possible_values_set() && !possible.is_empty();
-    if shown && possible.iter().any(|value| value.get_help().is_some()) {
-        for value in possible.iter().filter(|value| !value.is_hide_set()) {
-            let help = value.get_help().map(ToString::to_string).unwrap_or_default();
-            text.push_str(&t!("\n- %{value}: %{help}", value = value.get_name(), help = say(&help)));
+    if takes_a_value && !argument.is_hide_possible_values_set() {
+        let values: Vec<PossibleValue> =
+            argument.get_possible_values().into_iter().filter(|value| !value.is_hide_set()).collect();
+        let names: Vec<&str> = values.iter().map(PossibleValue::get_name).collect();
+        if !values.is_empty() {
+            short.push_str(&t!(" [possible values: %{values}]", values = names.join(", ")));
         }
-    } else if shown {
-        let names: Vec<&str> =
-            possible.iter().filter(|value| !value.is_hide_set()).map(|value| value.get_name()).collect();
-        text.push_str(&t!(" [possible values: %{values}]", values = names.join(", ")));
+        if values.iter().any(|value| value.get_help().is_some()) {
+            let width = names.iter().map(|name| name.len()).max().unwrap_or_default();
+            long.push_str(&format!("\n\n{}", t!("Possible values:")));
+            for value in &values {
+                let help = value.get_help().map(ToString::to_string).unwrap_or_default();
+                let name = format!("{}:", value.get_name());
+                long.push_str(&format!("\n- {name:<width$} {}", say(&help), width = width + 1));
+            }
+        } else if !values.is_empty() {
+            long.push_str(&format!(
+                "\n\n{}",
+                t!(" [possible values: %{values}]", values = names.join(", ")).trim()
+            ));
+        }
     }
-    breakable(&text)
+    if takes_a_value && !argument.is_hide_default_value_set() {
+        let default: Vec<Cow<'_, str>> =
+            argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
+        if !default.is_empty() {
+            let default = t!(" [default: %{value}]", value = default.join(", "));
+            short.push_str(&default);
+            long.push_str(&format!("\n\n{}", default.trim()));
+        }
+    }
+    let has_more = short != long;
+    let argument = argument.hide_default_value(true).hide_possible_values(true).help(breakable(&short));
+    if has_more { argument.long_help(breakable(&long)) } else { argument }
 }
 
 fn words(text: &StyledStr) -> String {
@@ -97,15 +93,12 @@ fn examples(text: &StyledStr) -> String {
     breakable(&lines.join("\n"))
 }
 
-/// One line below a help page, with the words of it changed: `  mha trace   what it is for`.
+/// A line below a help page, with the words of it translated: `  mha trace   what it is for`.
 fn line_of_examples(line: &str) -> String {
     let indent = line.len() - line.trim_start().len();
-    let (command, purpose) = match line[indent..].rfind("  ") {
-        Some(gap) if line[indent..].starts_with("mha ") => line.split_at(indent + gap + 2),
-        None if line[indent..].starts_with("mha ") && indent > 0 => (line, ""),
-        _ => line.split_at(indent),
-    };
-    if purpose.is_empty() { line.to_owned() } else { format!("{command}{}", say(purpose)) }
+    let gap = line[indent..].rfind("  ").filter(|_| indent > 0).map_or(0, |gap| gap + 2);
+    let (command, purpose) = line.split_at(indent + gap);
+    format!("{command}{}", say(purpose))
 }
 
 /// Text that clap folds where Chinese may be folded. It breaks lines at blanks only, and takes each character for one
@@ -115,19 +108,15 @@ fn breakable(text: &str) -> String {
     let mut out = String::with_capacity(2 * text.len());
     let mut rest = text.chars().peekable();
     while let Some(letter) = rest.next() {
-        match letter {
-            ' ' => out.push_str("\u{a0} "),
-            letter
-                if letter.width() == Some(2)
-                    && rest.peek().is_some_and(|next| NEVER_FIRST.contains(*next)) =>
-            {
-                out.push(letter);
-            }
-            letter if letter.width() == Some(2) => {
-                out.push(letter);
-                out.push(' ');
-            }
-            letter => out.push(letter),
+        out.push(letter);
+        if letter.width() != Some(2) {
+            continue;
+        }
+        if rest.next_if_eq(&' ').is_some() {
+            out.push(KEPT);
+        }
+        if rest.peek().is_some_and(|next| !NEVER_FIRST.contains(*next)) {
+            out.push(' ');
         }
     }
     out
@@ -149,15 +138,41 @@ pub fn told(error: &clap::Error) -> String {
     }
 }
 
-/// The places to break a line at are taken out again.
+/// A page without its places to break, and with its headings translated, which are clap's.
 fn joined(page: &str) -> String {
-    let mut out = String::with_capacity(page.len());
-    let mut before = '\n';
-    for letter in page.chars() {
-        if letter != ' ' || !(before == KEPT || before.width() == Some(2)) {
-            out.push(if letter == KEPT { ' ' } else { letter });
+    let mut lines = String::with_capacity(page.len());
+    for line in page.lines() {
+        let indented = line.starts_with(' ');
+        let mut line = Cow::Borrowed(line);
+        for (heading, translated) in headings().iter().filter(|_| !indented) {
+            line = line.replace(heading, translated).into();
         }
-        before = letter;
+        let mut text = String::with_capacity(line.len());
+        let mut before = '\n';
+        for letter in line.chars() {
+            let after_wide = before.width() == Some(2);
+            match letter {
+                ' ' if after_wide || before == KEPT => {}
+                ':' if after_wide && !indented => text.push('：'),
+                KEPT => text.push(' '),
+                letter => text.push(letter),
+            }
+            before = letter;
+        }
+        lines.push_str(text.trim_end());
+        lines.push('\n');
     }
-    out.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    lines
+}
+
+/// clap's own headings, and what they are called here.
+fn headings() -> [(&'static str, String); 6] {
+    [
+        ("Usage:", t!("Usage:")),
+        ("Commands:", t!("Commands:")),
+        ("Arguments:", t!("Arguments:")),
+        ("Options:", t!("Options:")),
+        ("[OPTIONS]", t!("[OPTIONS]")),
+        ("COMMAND", t!("COMMAND")),
+    ]
 }

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use super::common::{Common, Lang};
+use super::params;
+use crate::course::Workshop;
 use crate::fault::{Fault, Outcome, nearest, shell_word};
 use crate::lesson::{self, Language, Options, Problem, builtin};
 use crate::words;
@@ -37,6 +39,28 @@ pub(super) fn load(name: &str, common: &Common, files: Files, claims: Claims) ->
         problem.title = source(name);
     }
     Ok(problem)
+}
+
+/// A workshop for a lesson, in which models are counted as `mha params` counts them.
+pub(super) fn workshop(problem: Problem) -> Workshop {
+    Workshop::new(problem).counting(params::counted)
+}
+
+/// Refuses a stack of layers where a verb `does` something with one attention call.
+///
+/// # Errors
+/// The lesson is a stack.
+pub(super) fn one_call(problem: &Problem, does: &str, name: &str) -> Outcome<()> {
+    match problem.layers {
+        None => Ok(()),
+        Some(_) => Err(Fault::new(
+            format!("{} is a stack of layers", source(name)),
+            format!("this verb {does} of one attention call"),
+            "take a lesson without layers; mha trace shows every step of a stack",
+        )
+        .in_source(LESSON)
+        .into()),
+    }
 }
 
 /// The lesson as a command that is to be pasted names it again: quoted for a shell, with what lets it be read.

@@ -1,18 +1,21 @@
 //! `mha lessons`: which there are, what is in them, and whether what they say is true.
 
-use std::sync::Arc;
+mod new;
+mod render;
+mod schema;
 
 use clap::{Args, Subcommand};
 use colored::Colorize;
 
 use super::lesson::{Claims, Files};
 use super::output::{self, Content};
-use super::{Common, Ending, lesson};
+use super::{Common, Ending, command, lesson};
+use crate::course::validate::{self, Scope, Tally, Verdict};
+use crate::course::{Right, Workshop};
 use crate::fault::{Fault, Faults, Outcome, visible};
-use crate::lesson::{Problem, builtin, validate};
-use crate::ops::{Arithmetic, Layout};
-use crate::plan::attention;
-use crate::trace::{Keep, run_plan};
+use crate::lesson::course::Part;
+use crate::lesson::{Answer, Language, Problem, Question, builtin};
+use crate::ops::Layout;
 use crate::views::grid::{Grid, Side};
 
 /// List, show and check lessons
@@ -39,6 +42,12 @@ enum What {
     Show(ShowArgs),
     /// Compute a lesson and check everything it says
     Validate(ValidateArgs),
+    /// A first draft of a lesson of your own, with comments on what else is possible
+    New(new::NewArgs),
+    /// Lessons as pages, with everything computed
+    Render(render::RenderArgs),
+    /// The JSON Schema of lesson files, for an editor
+    Schema(schema::SchemaArgs),
 }
 
 #[derive(Debug, Args)]
@@ -74,6 +83,9 @@ impl LessonsArgs {
             Some(What::List(args)) => &args.common,
             Some(What::Show(args)) => &args.common,
             Some(What::Validate(args)) => &args.common,
+            Some(What::New(args)) => &args.common,
+            Some(What::Render(args)) => &args.common,
+            Some(What::Schema(args)) => &args.common,
         }
     }
 }
@@ -84,6 +96,9 @@ pub(super) fn run(args: &LessonsArgs) -> Outcome<Ending> {
         None | Some(What::List(_)) => list(common),
         Some(What::Show(args)) => show(&args.lesson, common),
         Some(What::Validate(args)) => validate_all(args, common),
+        Some(What::New(args)) => new::run(args),
+        Some(What::Render(args)) => render::run(args),
+        Some(What::Schema(args)) => schema::run(args),
     }
 }
 
@@ -134,16 +149,19 @@ fn validate_all(args: &ValidateArgs, common: &Common) -> Outcome<Ending> {
     let mut false_ones: Vec<Fault> = Vec::new();
     for name in &all {
         match lesson::load(name, common, Files::allowed(args.allow_outside), Claims::Checked)
-            .and_then(|problem| judge(&problem, name))
+            .and_then(|problem| judge(problem, name))
         {
-            Ok((problem, faults, answers)) if faults.is_empty() => {
-                report.push_str(&format!("{} {}: {}\n", "✓".green(), visible(name), counted(&problem)));
+            Ok((workshop, verdict)) if verdict.faults.is_empty() => {
+                let line = counted(&verdict.tally);
+                report.push_str(&format!("{} {}: {line}\n", "✓".green(), visible(name)));
                 if common.verbose {
-                    answers.iter().for_each(|answer| report.push_str(&format!("  {}\n", visible(answer))));
+                    for answer in answers(&workshop) {
+                        report.push_str(&format!("  {}\n", visible(&answer)));
+                    }
                 }
             }
-            Ok((_, faults, _)) => {
-                let faults = Faults(faults);
+            Ok((_, verdict)) => {
+                let faults = Faults(verdict.faults);
                 report.push_str(&format!("{} {}\n{faults}", "✗".red(), visible(name)));
                 false_ones.extend(faults.0);
             }
@@ -160,22 +178,76 @@ fn validate_all(args: &ValidateArgs, common: &Common) -> Outcome<Ending> {
     Ok(if false_ones.is_empty() { Ending::Done } else { Ending::AnswerIsNo })
 }
 
-/// Computes a lesson, finds what is untrue about it, and answers its quiz.
-fn judge(problem: &Problem, name: &str) -> Outcome<(Problem, Vec<Fault>, Vec<String>)> {
-    let (call, source) = (problem.call(), lesson::source(name));
-    let plan = attention::plan(&call).map_err(|fault| Faults::from(fault.in_source(&source)))?;
-    let trace = run_plan(Arc::new(plan), &call.inputs, &Keep::All, Arithmetic::Ordered)
-        .map_err(|faults| faults.in_source(&source))?;
-    Ok((problem.clone(), validate::check(problem, &trace, &source), validate::answers(problem, &trace)))
+/// Computes a lesson, and finds what is untrue about it; its texts in both languages.
+fn judge(problem: Problem, name: &str) -> Outcome<(Workshop, Verdict)> {
+    let source = lesson::source(name);
+    let other = match problem.language() {
+        Language::En => Language::Zh,
+        Language::Zh => Language::En,
+    };
+    let translated = problem.in_language(other).map_err(|faults| faults.in_source(&source))?;
+    let workshop = lesson::workshop(problem);
+    workshop.ran(None).map_err(|faults| faults.in_source(&source))?;
+    let run = |words: &[String]| command::output(words, VALIDATED);
+    let mut verdict = validate::check(&workshop, &source, Scope::All(&run));
+    let translated = validate::check(&workshop.retold(translated), &source, Scope::Texts);
+    for fault in translated.faults {
+        if !verdict.faults.contains(&fault) {
+            verdict.faults.push(fault);
+        }
+    }
+    verdict.faults.sort_by_key(|fault| fault.place.as_ref().and_then(|place| place.line_column));
+    Ok((workshop, verdict))
 }
 
-fn counted(problem: &Problem) -> String {
+/// The width that commands of a lesson are tried at.
+const VALIDATED: usize = 80;
+
+fn counted(tally: &Tally) -> String {
     let several =
         |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
-    format!(
-        "{} true, {} computed, {} told",
-        several(problem.claims.len(), "claim", "claims"),
-        several(problem.quiz.len(), "answer", "answers"),
-        several(problem.story.len(), "sentence", "sentences")
-    )
+    let mut parts = vec![
+        several(tally.claims, "claim", "claims") + " true",
+        several(tally.answers, "answer", "answers") + " computed",
+        several(tally.sentences, "sentence", "sentences") + " told",
+    ];
+    let more = [
+        (tally.runs, "run", "runs"),
+        (tally.tables, "table", "tables"),
+        (tally.plots, "plot", "plots"),
+        (tally.tasks, "task", "tasks"),
+        (tally.commands, "command", "commands"),
+    ];
+    parts.extend(
+        more.iter().filter(|(count, ..)| *count > 0).map(|(count, one, many)| several(*count, one, many)),
+    );
+    parts.join(", ")
 }
+
+/// The questions with their answers, as a teacher wants to see them.
+fn answers(workshop: &Workshop) -> Vec<String> {
+    let told = |question: &Question| {
+        let answer = match (workshop.right(question), &question.answer) {
+            (Ok(Right::Numbers(numbers)), _) => {
+                numbers.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")
+            }
+            (Ok(Right::Shape(rows, columns)), _) => format!("{rows} × {columns}"),
+            (Ok(Right::Choice(right)), Answer::Choice(choices, _) | Answer::Computed(choices, _)) => {
+                choices.get(right).cloned().unwrap_or_default()
+            }
+            _ => "?".to_owned(),
+        };
+        format!("{} {answer}", workshop.filled(&question.ask, DIGITS))
+    };
+    workshop
+        .parts()
+        .iter()
+        .filter_map(|part| match part {
+            Part::Ask(question) => Some(told(question)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Digits of numbers inside a question.
+const DIGITS: usize = 4;

@@ -1,11 +1,13 @@
 //! What was typed. Each verb has its own short file; nothing here computes.
 
 mod check;
+mod command;
 mod common;
 mod compare;
 mod explain;
 mod help;
 mod interactive;
+mod learn;
 mod lesson;
 mod lessons;
 mod mistake;
@@ -14,6 +16,7 @@ mod output;
 mod params;
 mod params_model;
 mod select;
+mod terminal;
 mod trace;
 
 use std::ffi::OsString;
@@ -40,6 +43,7 @@ Start here:
   mha check two-heads mine.npz   your own tensors: the first wrong step, and why
   mha params bert-base  what it costs in parameters, work and memory
   mha mistakes          what people get wrong, and how to mend it
+  mha learn             the course: predict, then see
   mha lessons           worked examples that come with mha
 
 Every command has examples of its own: mha trace --help"
@@ -56,6 +60,7 @@ enum Verb {
     Check(check::CheckArgs),
     Params(Box<params::ParamsArgs>),
     Mistakes(mistakes::MistakesArgs),
+    Learn(learn::LearnArgs),
     Lessons(lessons::LessonsArgs),
 }
 
@@ -66,6 +71,8 @@ pub enum Ending {
     Done,
     /// Exit status 1: done, and the answer is no.
     AnswerIsNo,
+    /// Exit status 130: the person pressed Ctrl-C.
+    Interrupted,
 }
 
 impl Cli {
@@ -92,6 +99,7 @@ impl Cli {
             Verb::Check(args) => &args.common,
             Verb::Params(args) => &args.common,
             Verb::Mistakes(args) => &args.common,
+            Verb::Learn(args) => &args.common,
             Verb::Lessons(args) => args.common(),
         }
     }
@@ -107,6 +115,7 @@ impl Cli {
             Verb::Check(args) => check::run(args),
             Verb::Params(args) => params::run(args),
             Verb::Mistakes(args) => mistakes::run(args),
+            Verb::Learn(args) => learn::run(args),
             Verb::Lessons(args) => lessons::run(args),
         }
     }

@@ -1,7 +1,7 @@
 //! `mha params`: how many parameters, multiplications and cached bytes an attention layer has.
 
 use clap::builder::PossibleValuesParser;
-use clap::{Args, ValueEnum};
+use clap::{Args, Parser, ValueEnum};
 
 use super::output::{self, Content};
 use super::{Common, Ending, params_model};
@@ -193,6 +193,35 @@ pub(super) fn run(args: &ParamsArgs) -> Outcome<Ending> {
         .into());
     }
     report(args)
+}
+
+/// What stands behind `mha params`, read on its own.
+#[derive(Debug, Parser)]
+#[command(name = "mha params", no_binary_name = true)]
+struct Typed {
+    #[command(flatten)]
+    args: ParamsArgs,
+}
+
+/// What `mha params` with these words and `--format json` prints.
+///
+/// # Errors
+/// The request cannot be met. In words.
+pub(super) fn counted(words: &[String]) -> Result<String, String> {
+    let Typed { args } = Typed::try_parse_from(words).map_err(|error| {
+        let said = error.to_string();
+        said.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+    })?;
+    let told = |Faults(faults): Faults| faults.into_iter().next().map_or(String::new(), |fault| fault.what);
+    match params_model::subject(&args).map_err(told)? {
+        Some(subject) => params_model::json(&args, subject).map_err(told),
+        None => {
+            let report = request(&args).and_then(|request| Report::new(&request)).map_err(told)?;
+            let mut bytes = Vec::new();
+            params_json::write(&report, &mut bytes).map_err(|error| error.to_string())?;
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        }
+    }
 }
 
 fn list(args: &ParamsArgs) -> Outcome<Ending> {

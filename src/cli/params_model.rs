@@ -122,6 +122,26 @@ fn is_a_choice(what: &str) -> bool {
 
 /// Counts the model and writes the report.
 pub(super) fn run(args: &ParamsArgs, subject: Subject) -> Outcome<Ending> {
+    match subject {
+        Subject::Weights(file, path) => stored(args, &file, &path),
+        subject => reported(args, subject, |shown| write(args, shown)),
+    }
+}
+
+/// The report of a model as JSON.
+///
+/// # Errors
+/// It cannot be counted; weights alone, which say nothing of the class that uses them.
+pub(super) fn json(args: &ParamsArgs, subject: Subject) -> Outcome<String> {
+    reported(args, subject, model_json::text)
+}
+
+/// Counts the model, and hands on its report.
+fn reported<T>(
+    args: &ParamsArgs,
+    subject: Subject,
+    hand_on: impl FnOnce(&Shown) -> Outcome<T>,
+) -> Outcome<T> {
     let asked = Asked { class: args.whole.class.clone(), family: args.whole.family.clone() };
     let (name, source, config, document, file) = match subject {
         Subject::Preset(preset) => {
@@ -132,7 +152,12 @@ pub(super) fn run(args: &ParamsArgs, subject: Subject) -> Outcome<Ending> {
             let config = document.value.clone();
             (title(&path), format!("From {}.", path.display()), config, Some(document), file)
         }
-        Subject::Weights(file, path) => return stored(args, &file, &path),
+        Subject::Weights(_, path) => {
+            let why = "a weight file holds tensors, and says nothing of the class that uses them";
+            let fault =
+                Fault::new("weights alone are not counted here", why, "name a model or its config.json");
+            return Err(fault.in_source(path.display().to_string()).into());
+        }
     };
     let unchanged = config.clone();
     let (config, changes) = with_flags(args, config, &asked)?;
@@ -194,7 +219,7 @@ pub(super) fn run(args: &ParamsArgs, subject: Subject) -> Outcome<Ending> {
         weights,
         attention_only: args.whole.attention_only,
     };
-    write(args, &shown).map_err(|faults| faults.in_source(&place))
+    hand_on(&shown).map_err(|faults| faults.in_source(&place))
 }
 
 /// The report of weights alone.

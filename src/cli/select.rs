@@ -75,16 +75,18 @@ impl Pattern {
     }
 
     fn matches(&self, id: StepId) -> bool {
-        self.glob.matches(&id.name.to_string())
-            || self.glob.matches(&id.to_string())
-            || file_name(id.name).is_some_and(|name| name == self.text)
+        // A name without its layer means that of every layer, as one without its sequence that of every sequence.
+        [id.name.to_string(), id.within().to_string(), id.to_string()]
+            .iter()
+            .any(|name| self.glob.matches(name))
+            || [file_name(id.name), file_name(id)].into_iter().flatten().any(|name| name == self.text)
     }
 }
 
 /// What to say about a name that no step has.
 fn nothing_matches(pattern: &str, ids: &[StepId]) -> crate::fault::Faults {
-    let mut names: Vec<String> = ids.iter().map(|id| id.name.to_string()).collect();
-    names.extend(ids.iter().filter_map(|id| file_name(id.name)));
+    let mut names: Vec<String> = ids.iter().map(|id| id.within().to_string()).collect();
+    names.extend(ids.iter().filter_map(|id| file_name(*id)));
     let stem = format!("{}.", pattern.trim_end_matches('.'));
     let remedy = match nearest(pattern, names.iter().map(String::as_str)) {
         _ if names.iter().any(|name| name.starts_with(&stem)) => format!("did you mean {stem}*?"),
@@ -116,7 +118,8 @@ mod tests {
         let mut inputs = crate::plan::Inputs::new();
         inputs.insert(Name::X.into(), Arc::new(DMatrix::from_element(3, 4, 1.0)));
         inputs.extend(Projection::ALL.map(|p| (Name::W(p).into(), square.clone())));
-        attention::plan(&Call { attention: Attention::multi_head(4, 2), batch: None, inputs }).unwrap()
+        attention::plan(&Call { attention: Attention::multi_head(4, 2), layers: None, batch: None, inputs })
+            .unwrap()
     }
 
     fn chosen(steps: &[&str], heads: &[usize]) -> Vec<String> {

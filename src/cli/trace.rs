@@ -145,6 +145,7 @@ pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
     refusals::refuse(args)?;
     let problem =
         lesson::load(&args.lesson, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
+    refusals::of_a_stack(args, &problem)?;
     let (call, source) = (problem.call(), lesson::source(&args.lesson));
     let plan = Arc::new(attention::plan(&call).map_err(|fault| Faults::from(fault.in_source(&source)))?);
     if let Some(typed) = &args.mistake {

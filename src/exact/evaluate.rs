@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::Why;
 use super::number::Number;
 use super::rational::{self, whole};
-use crate::ops::{Expr, Function};
+use crate::ops::{Expr, Function, RowFigure};
 
 /// Sums and products of single roots that one trace may take: small problems need thousands.
 pub(super) const MOST_WORK: usize = 300_000;
@@ -104,8 +104,29 @@ impl<'a> Evaluator<'a> {
                 self.largest.insert((*input, *row), largest.clone());
                 Ok(largest)
             }
+            Expr::Row { figure, input, row } => {
+                let numbers = self.inputs[*input].row(*row);
+                let mean = self.mean(numbers)?;
+                match figure {
+                    RowFigure::Mean => Ok(mean),
+                    RowFigure::Variance => {
+                        let mut squares = Vec::with_capacity(numbers.len());
+                        for number in numbers {
+                            let apart = number.minus(&mean)?;
+                            squares.push(self.product(&apart, &apart)?);
+                        }
+                        self.mean(&squares)
+                    }
+                }
+            }
             Expr::Apply(function, x) => self.apply(*function, x),
         }
+    }
+
+    fn mean(&mut self, numbers: &[Number]) -> Result<Number, Why> {
+        self.work.take(numbers.iter().map(Number::size).sum())?;
+        let sum = Number::sum_within(numbers.to_vec(), &mut |products| self.work.take(products))?;
+        sum.over(&rational::typed(numbers.len() as f64)?.into())
     }
 
     fn product(&mut self, a: &Number, b: &Number) -> Result<Number, Why> {
@@ -147,6 +168,8 @@ impl<'a> Evaluator<'a> {
             Function::Sin => Err(Why::Turn("sin", x.value())),
             Function::Cos => Err(Why::Turn("cos", x.value())),
             Function::Half => Err(Why::Half),
+            Function::Erf if x.is_zero() => Ok(x),
+            Function::Erf => Err(Why::Erf),
         }
     }
 }

@@ -25,6 +25,8 @@ pub enum Why {
     Turn(&'static str, f64),
     /// A number rounded to half precision.
     Half,
+    /// The error function of anything but 0.
+    Erf,
     /// e to a power that holds powers of e itself.
     PowerOfPower,
     /// The root of something other than a fraction from 0.
@@ -64,6 +66,7 @@ impl fmt::Display for Why {
                 write!(f, "turns by {angle} {unit}, and {function} {angle} has no exact form")
             }
             Self::Half => f.write_str("rounds to half precision, which has no exact form"),
+            Self::Erf => f.write_str("takes the error function, which has no exact form"),
             Self::PowerOfPower => f.write_str("would need e to a power that itself holds powers of e"),
             Self::RootOfMore => f.write_str("would need the root of what is not a fraction"),
             Self::ByZero => f.write_str("would divide by 0"),

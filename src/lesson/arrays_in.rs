@@ -287,7 +287,8 @@ pub(super) fn plain_text(node: &Node, reader: &mut Reader) -> Option<String> {
     }
 }
 
-fn flag(node: &Node, reader: &mut Reader) -> Option<bool> {
+/// `true` or `false`.
+pub(super) fn flag(node: &Node, reader: &mut Reader) -> Option<bool> {
     match node.value {
         Value::Bool(flag) => Some(*flag),
         _ => node.refuse(reader, "true or false", "write true or false"),

@@ -2,7 +2,7 @@
 
 use super::arrays_in::{MAX_CELLS, Source};
 use super::file::File;
-use super::reader::{Reader, counted};
+use super::reader::{Reader, Spot, counted};
 use super::sizes::Sizes;
 
 /// Refuses problems too large to compute, matrix by matrix and all together.
@@ -70,6 +70,25 @@ fn altogether(file: &File, sizes: &Sizes, reader: &mut Reader) -> Option<()> {
         let why = "each head has scores, weights and an output of its own";
         return reader.fault(&spot, what, why, "take fewer heads or sequences");
     }
+    let kept = kept(file, sizes);
+    if kept > MAX_KEPT {
+        let what = format!(
+            "the steps would have {kept} numbers in all, more than the {MAX_KEPT} that are kept at once"
+        );
+        let why = format!(
+            "{per}{}, each with scores and weights of {} × {}",
+            counted(sizes.num_heads, "head"),
+            sizes.n_q,
+            sizes.n_kv
+        );
+        return reader.fault(&file.inputs.spot, what, why, "take fewer tokens, heads or sequences");
+    }
+    Some(())
+}
+
+/// How many numbers the steps of an attention call have together.
+fn kept(file: &File, sizes: &Sizes) -> u128 {
+    let keys = &file.attention;
     // scores and weights, and what stands between them
     let stages = 2 + [!keys.mask.is_absent(), !keys.positions.is_absent(), !keys.softcap.is_absent()]
         .into_iter()
@@ -80,16 +99,52 @@ fn altogether(file: &File, sizes: &Sizes, reader: &mut Reader) -> Option<()> {
             .map(|size| size as u128);
     // each factor is at most a million, and one_by_one knows the pairs: far from the end of 128 bits
     let head = n_q * n_kv * stages + (n_q + n_kv) * (2 * d_k + d_v);
-    let kept = batch as u128 * (h * head + n_q * (2 * d_model + h * (d_k + d_v)));
-    if kept > MAX_KEPT {
+    sizes.batch.unwrap_or(1) as u128 * (h * head + n_q * (2 * d_model + h * (d_k + d_v)))
+}
+
+/// Refuses a stack whose layers are small enough one by one, but not all together: their steps, and what is learned in
+/// each. `d_ff` holds the width of each layer's feed-forward network, 0 where it has none.
+pub(super) fn keep_stack(
+    files: &[File],
+    sizes: &[Sizes],
+    d_ff: &[usize],
+    spot: &Spot,
+    reader: &mut Reader,
+) -> Option<()> {
+    let heads: usize = sizes.iter().map(|sizes| sizes.num_heads).sum();
+    let these = counted(sizes.len(), "layer");
+    if heads > MAX_HEADS {
+        let what = format!("{these} have {heads} heads, more than the {MAX_HEADS} of the largest lesson");
+        let why = "each head has scores, weights and an output of its own";
+        return reader.fault(spot, what, why, "take fewer layers or heads");
+    }
+    let mut all = 0u128;
+    for ((file, sizes), d_ff) in files.iter().zip(sizes).zip(d_ff) {
+        one_by_one(file, sizes, reader)?;
+        let [d_model, d_ff, n] = [sizes.d_model, *d_ff, sizes.n_q].map(|size| size as u128);
+        for (name, rows) in
+            [("W_1 and W_2 (d_model × d_ff)", d_model), ("the feed-forward network (n × d_ff)", n)]
+        {
+            if rows * d_ff > MAX_CELLS as u128 {
+                let what = format!(
+                    "{name} would have {} numbers, more than the {MAX_CELLS} of the largest matrix",
+                    rows * d_ff
+                );
+                let why = format!("d_model {d_model}, d_ff {d_ff}, n {n}");
+                return reader.fault(spot, what, why, "take a smaller d_ff");
+            }
+        }
+        let [h, g, d_k, d_v] =
+            [sizes.num_heads, sizes.num_kv_heads, sizes.d_k, sizes.d_v].map(|size| size as u128);
+        let learned = d_model * (h * (d_k + d_v) + g * (d_k + d_v) + 2 * d_ff);
+        all += kept(file, sizes) + learned + n * (6 * d_model + 2 * d_ff);
+    }
+    if all > MAX_KEPT {
         let what = format!(
-            "the steps would have {kept} numbers in all, more than the {MAX_KEPT} that are kept at once"
+            "{these} would have {all} numbers in all, more than the {MAX_KEPT} that are kept at once"
         );
-        let why = format!(
-            "{per}{}, each with scores and weights of {n_q} × {n_kv}",
-            counted(sizes.num_heads, "head")
-        );
-        return reader.fault(&file.inputs.spot, what, why, "take fewer tokens, heads or sequences");
+        let why = "every layer has steps and matrices of its own";
+        return reader.fault(spot, what, why, "take fewer layers or tokens, or smaller sizes");
     }
     Some(())
 }

@@ -1,10 +1,10 @@
 //! What a lesson states about its own numbers, and how exactly.
 
-use super::Claim;
+use super::course;
 use super::literal::{Cells, literal};
 use super::places::walk;
-use super::reader::{Given, Node, Reader};
-use super::story::step;
+use super::reader::{Given, Node, Reader, Section};
+use super::{Claim, Listed, Said};
 use crate::arrays::Array;
 
 /// How far off a whole number may be: nothing but rounding.
@@ -19,8 +19,20 @@ pub(super) fn read(node: &Node, reader: &mut Reader) -> Option<Vec<Claim>> {
 }
 
 fn claim(node: &Node, reader: &mut Reader) -> Option<Claim> {
-    let section = node.section(&["step", "row", "column", "equals", "tolerance"], reader)?;
-    let id = section.given("step", reader, step);
+    let section = node.section(&["step", "row", "column", "equals", "tolerance", "that"], reader)?;
+    let Some(that) = section.get("that") else {
+        return Some(Claim { said: Said::Numbers(listed(node, &section, reader)?), place: None });
+    };
+    if let Some(key) = section.keys().find(|key| *key != "that") {
+        let what = format!("{} has both that and {key}", node.spot);
+        let remedy = "write {that: \"head.1.weights[3,1] = 0.5\"}, or {step: …, equals: …}";
+        return reader.fault(&node.spot, what, "a claim is one or the other", remedy);
+    }
+    course::quantity(&that, reader).map(|quantity| Claim { said: Said::That(quantity), place: None })
+}
+
+fn listed(node: &Node, section: &Section, reader: &mut Reader) -> Option<Listed> {
+    let shown = section.given("step", reader, course::step_in_run);
     let index = |key: &str, reader: &mut Reader| {
         section
             .given(key, reader, |node, reader| Some(node.whole(reader, 1, super::arrays_in::MAX_SIZE)? - 1))
@@ -33,19 +45,18 @@ fn claim(node: &Node, reader: &mut Reader) -> Option<Claim> {
     let one_row = !row.is_absent();
     let one_column = !column.is_absent();
     let equals = section.given("equals", reader, |node, reader| numbers(node, one_row, one_column, reader));
-    for (key, missing) in [("step", id.is_absent()), ("equals", equals.is_absent())] {
+    for (key, missing) in [("step", shown.is_absent()), ("equals", equals.is_absent())] {
         if missing {
             let what = format!("{} has no {key}", node.spot);
-            reader.fault::<()>(
-                &node.spot,
-                what,
-                "",
-                "write {step: head.1.weights, row: 1, equals: [0.5, 0.5]}",
-            );
+            let remedy =
+                "write {step: head.1.weights, row: 1, equals: [0.5, 0.5]}, or {that: \"rank(x) = 2\"}";
+            reader.fault::<()>(&node.spot, what, "", remedy);
         }
     }
-    Some(Claim {
-        step: id.good().copied()?,
+    let shown = shown.good().cloned()?;
+    Some(Listed {
+        step: shown.step,
+        run: shown.run,
         row: row.optional()?,
         column: column.optional()?,
         equals: equals.good().cloned()?,
@@ -53,7 +64,6 @@ fn claim(node: &Node, reader: &mut Reader) -> Option<Claim> {
             Given::Faulty => return None,
             given => given.or(f64::NAN)?,
         },
-        place: None,
     })
 }
 
@@ -124,8 +134,10 @@ pub(super) fn pin(text: &str, claims: &mut [Claim]) {
         }
     });
     for (claim, decimals) in claims.iter_mut().zip(decimals) {
-        if claim.tolerance.is_nan() {
-            claim.tolerance = match decimals {
+        if let Said::Numbers(listed) = &mut claim.said
+            && listed.tolerance.is_nan()
+        {
+            listed.tolerance = match decimals {
                 0 => WHOLE,
                 decimals => 0.5 * libm::pow(10.0, -f64::from(decimals)),
             };

@@ -1,9 +1,13 @@
 //! The keys of a lesson file, as they were typed; what they mean together is the business of `rules`.
 
+use std::collections::HashMap;
+
 use serde_yaml::Value;
 
 use super::arrays_in::{self, MAX_SIZE, Typed};
 use super::claims;
+use super::course::{self, Course, Part};
+use super::layers::{self, TypedLayers};
 use super::literal::Cells;
 use super::masks::{self, TypedMask};
 use super::norm::{self, TypedNorm};
@@ -29,9 +33,11 @@ pub(super) struct File {
     pub(super) attention: AttentionKeys,
     pub(super) inputs: Inputs,
     pub(super) projections: Projections,
+    pub(super) layers: Given<TypedLayers>,
     pub(super) story: Given<Vec<Saying>>,
     pub(super) claims: Given<Vec<Claim>>,
     pub(super) quiz: Given<Vec<Question>>,
+    pub(super) course: Given<Course>,
 }
 
 /// The section `attention`.
@@ -96,9 +102,13 @@ pub(super) fn read(value: &Value, reader: &mut Reader) -> Option<File> {
             "attention",
             "inputs",
             "projections",
+            "layers",
             "story",
             "claims",
             "quiz",
+            "topics",
+            "runs",
+            "course",
         ],
         reader,
     )?;
@@ -112,9 +122,14 @@ pub(super) fn read(value: &Value, reader: &mut Reader) -> Option<File> {
     let attention = file.given("attention", reader, attention);
     let inputs = file.given("inputs", reader, inputs);
     let projections = file.given("projections", reader, projections);
+    let layers = file.given("layers", reader, layers::read);
     let story = file.given("story", reader, story::sayings);
     let claims = file.given("claims", reader, claims::read);
-    let quiz = file.given("quiz", reader, story::questions);
+    let quiz = file.given("quiz", reader, course::questions);
+    let course = course_of(&file, reader);
+    if let (Some(quiz), Some(course)) = (quiz.good(), course.good()) {
+        doubled_ids(quiz, course, &file.spot, reader);
+    }
     for (key, missing, remedy) in [
         ("attention", attention.is_absent(), "write attention: {num_heads: 2}"),
         ("inputs", inputs.is_absent(), "write inputs: {x: [[1, 0], [0, 1]]}, or give q, k and v"),
@@ -144,10 +159,45 @@ pub(super) fn read(value: &Value, reader: &mut Reader) -> Option<File> {
         attention: attention.good().cloned()?,
         inputs: inputs.good().cloned()?,
         projections: projections.or(no_projections)?,
+        layers,
         story,
         claims,
         quiz,
+        course,
     })
+}
+
+/// The sections `topics`, `runs` and `course`.
+fn course_of(file: &Section, reader: &mut Reader) -> Given<Course> {
+    let topics = file.given("topics", reader, course::topics);
+    let runs = file.given("runs", reader, course::runs);
+    let parts = file.given("course", reader, course::parts);
+    match (topics.or(Vec::new()), runs.or(Vec::new()), parts.or(Vec::new())) {
+        (Some(topics), Some(runs), Some(parts)) => Given::Yes(Course { topics, runs, parts }),
+        _ => Given::Faulty,
+    }
+}
+
+/// Notes questions and tasks of one name: progress could not tell them apart.
+fn doubled_ids(quiz: &[Question], course: &Course, root: &Spot, reader: &mut Reader) {
+    let parts = root.key("course");
+    let in_parts = course.parts.iter().enumerate().filter_map(|(index, part)| match part {
+        Part::Ask(question) => Some((question.id.as_str(), parts.item(index))),
+        Part::Task(task) => Some((task.id.as_str(), parts.item(index))),
+        _ => None,
+    });
+    let in_quiz =
+        quiz.iter().enumerate().map(|(index, question)| (question.id.as_str(), root.key("quiz").item(index)));
+    let mut seen: HashMap<&str, Spot> = HashMap::new();
+    for (id, spot) in in_parts.chain(in_quiz) {
+        if let Some(first) = seen.get(id) {
+            let what = format!("{spot} is called {id}, as {first} is");
+            let why = "progress is kept by these names; without one, the words of a question are its name";
+            reader.fault::<()>(&spot, what, why, "give one of the two an id of its own: id: scale-2");
+        } else {
+            seen.insert(id, spot);
+        }
+    }
 }
 
 fn version(file: &Section, reader: &mut Reader) {
@@ -175,7 +225,8 @@ fn labels(node: &Node, reader: &mut Reader) -> Option<Vec<String>> {
     names.into_iter().collect()
 }
 
-fn attention(node: &Node, reader: &mut Reader) -> Option<AttentionKeys> {
+/// Reads `attention`, of the lesson or of one layer.
+pub(super) fn attention(node: &Node, reader: &mut Reader) -> Option<AttentionKeys> {
     let section = node.section(
         &[
             "d_model",
@@ -221,7 +272,8 @@ fn attention(node: &Node, reader: &mut Reader) -> Option<AttentionKeys> {
     })
 }
 
-fn array(section: &Section, key: &str, reader: &mut Reader) -> Given<Typed> {
+/// Reads an array of finite numbers.
+pub(super) fn array(section: &Section, key: &str, reader: &mut Reader) -> Given<Typed> {
     section.given(key, reader, |node, reader| arrays_in::read(node, reader, Cells::Finite))
 }
 
@@ -267,7 +319,8 @@ fn inputs(node: &Node, reader: &mut Reader) -> Option<Inputs> {
     })
 }
 
-fn projections(node: &Node, reader: &mut Reader) -> Option<Projections> {
+/// Reads `projections`, of the lesson or of one layer.
+pub(super) fn projections(node: &Node, reader: &mut Reader) -> Option<Projections> {
     let section =
         node.section(&["w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v", "b_o", "in_proj"], reader)?;
     let mut of_kind = |kind: char| {

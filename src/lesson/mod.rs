@@ -13,11 +13,14 @@ mod arrays_in;
 mod broken;
 mod budget;
 pub mod builtin;
+mod change;
 mod checkpoint;
 mod claims;
 pub mod course;
+mod ffn;
 mod file;
 mod guard;
+mod layers;
 mod literal;
 mod masks;
 mod norm;
@@ -29,13 +32,14 @@ pub mod quantity;
 mod random;
 mod reader;
 mod rules;
+pub mod schema;
 mod sentence;
 mod sizes;
 mod step_names;
 mod story;
+pub mod template;
 #[cfg(test)]
 mod tests;
-pub mod validate;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -47,13 +51,16 @@ use nalgebra::DMatrix;
 
 use crate::arrays;
 use crate::fault::{Fault, Faults, Outcome, Place, reason};
-use crate::plan::{Attention, StepId};
+use crate::plan::{Attention, Layers, StepId};
+
+pub use change::{Origin, merged, substituted};
+pub use course::Course;
+pub use quantity::Quantity;
+pub(crate) use random::direction;
+pub use sentence::{Piece, pieces};
 
 /// The language in which a lesson's texts are given, where it has them in several.
 pub use crate::words::Language;
-pub use course::Course;
-pub use quantity::Quantity;
-pub use sentence::{Piece, pieces};
 
 /// How a lesson is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,6 +198,7 @@ fn parse_guarded(text: &str, source: &str, folder: &Path, options: &Options) -> 
             if options.pin_claims && !problem.claims.is_empty() {
                 claims::pin(text, &mut problem.claims);
             }
+            course::pin(text, &mut problem.course);
             problem.text = text.into();
             Ok(problem)
         }
@@ -210,11 +218,13 @@ pub struct Problem {
     pub summary: String,
     /// Where the example comes from; may be empty.
     pub source: String,
-    /// The attention call.
+    /// The attention call; of a stack what its layers share.
     pub attention: Attention,
+    /// The stack of layers around it, where the lesson has one.
+    pub layers: Option<Layers>,
     /// How many sequences stand in the batch; `None` where the input had no batch axis.
     pub batch: Option<usize>,
-    /// What was given: `x`, `x_kv` or `q`, `k`, `v` (a name each sequence in a batch), `w_q` … and `b_q` …
+    /// What was given: in a stack `embedding`, `layer.L.w_q` …; else `x`, `x_kv` or `q`, `k`, `v` (a name each sequence in a batch), `w_q` … and `b_q` …
     /// (1 × width, shared by all sequences). No `w_o` where the lesson stops at concat.
     pub inputs: BTreeMap<StepId, Arc<DMatrix<f64>>>,
     /// Names of rows.
@@ -227,6 +237,8 @@ pub struct Problem {
     pub quiz: Vec<Question>,
     /// What it teaches, part by part; empty where the section `course` is left out.
     pub course: Course,
+    /// How it is read once more, with changes.
+    pub origin: Origin,
     /// What the lesson was read from, so that a line of it can be shown.
     pub text: Arc<str>,
 }
@@ -252,8 +264,28 @@ pub struct Saying {
 /// Something a lesson states about its own numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
-    /// The step it is about.
+    /// What it states.
+    pub said: Said,
+    /// Line and column in the lesson file, from 1.
+    pub place: Option<(usize, usize)>,
+}
+
+/// What a claim states.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Said {
+    /// Numbers of a step, as they were typed.
+    Numbers(Listed),
+    /// A comparison: `that: "entropy(head.1.weights[3]) < 1"`.
+    That(Quantity),
+}
+
+/// Numbers of a step, as a lesson claims them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    /// The step.
     pub step: StepId,
+    /// The run; `None` is the lesson itself.
+    pub run: Option<String>,
     /// The row, from 0; `None` means the whole matrix.
     pub row: Option<usize>,
     /// The column, from 0.
@@ -262,8 +294,6 @@ pub struct Claim {
     pub equals: Vec<Vec<f64>>,
     /// How far off a number may be: half a unit of the last digit typed.
     pub tolerance: f64,
-    /// Line and column in the lesson file, from 1.
-    pub place: Option<(usize, usize)>,
 }
 
 /// A question of the lesson: predict, then see.
@@ -334,6 +364,15 @@ pub enum Answer {
 }
 
 impl Problem {
+    /// Faults of what the lesson says, at the paths of their values (`course[3].say`), each with line and column; those that
+    /// are too many are counted.
+    pub fn told(&self, source: &str, found: Vec<(Fault, String)>) -> Vec<Fault> {
+        let untold = found.len().saturating_sub(reader::FAULTS_TOLD);
+        let found = found.into_iter().take(reader::FAULTS_TOLD);
+        let spotted = found.map(|(fault, path)| (fault, reader::Spot::at(path))).collect();
+        places::told(&self.text, source, spotted, untold)
+    }
+
     /// Plans the attention call and runs the plan.
     ///
     /// # Errors
@@ -351,6 +390,7 @@ impl Problem {
     pub fn call(&self) -> crate::plan::Call {
         crate::plan::Call {
             attention: self.attention.clone(),
+            layers: self.layers.clone(),
             batch: self.batch,
             inputs: self.inputs.clone(),
         }

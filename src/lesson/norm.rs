@@ -45,7 +45,10 @@ pub(super) fn settle(typed: &TypedNorm, sizes: &Sizes, reader: &mut Reader) -> O
         };
         match gain {
             None => Some(vec![1.0; count]),
-            Some(gain) => vector(gain, count, what, Draw { stream, std: 1.0 }, reader),
+            Some(gain) => {
+                let draw = Draw { stream: stream.in_layer(sizes.layer), std: 1.0 };
+                vector(gain, count, what, draw, reader)
+            }
         }
     };
     let q_gain = gain(&typed.q, sizes.num_heads, "one a column of Q (num_heads · d_k)", Stream::Q_GAIN);

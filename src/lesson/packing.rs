@@ -243,7 +243,18 @@ mod tests {
     use super::*;
 
     fn sizes(num_heads: usize, num_kv_heads: usize, d_k: usize, d_v: usize) -> Sizes {
-        Sizes { d_model: 2, d_kv_model: 2, num_heads, num_kv_heads, d_k, d_v, n_q: 1, n_kv: 1, batch: None }
+        Sizes {
+            d_model: 2,
+            d_kv_model: 2,
+            num_heads,
+            num_kv_heads,
+            d_k,
+            d_v,
+            n_q: 1,
+            n_kv: 1,
+            batch: None,
+            layer: 0,
+        }
     }
 
     #[test]

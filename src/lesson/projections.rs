@@ -27,10 +27,12 @@ struct Wanted {
     columns_are: String,
     /// Which key changes the wanted columns (for W_O: rows).
     knob: &'static str,
+    /// Which layer of a stack it belongs to.
+    layer: usize,
 }
 
 fn wanted(projection: Projection, sizes: &Sizes, cross: bool) -> Wanted {
-    let Sizes { d_model, d_kv_model, num_heads: h, num_kv_heads: g, d_k, d_v, .. } = *sizes;
+    let Sizes { d_model, d_kv_model, num_heads: h, num_kv_heads: g, d_k, d_v, layer, .. } = *sizes;
     let source = if cross { "the width of x_kv" } else { "d_model" };
     let from_model = format!("d_model = {d_model}");
     let from_source = format!("{source} = {d_kv_model}");
@@ -46,6 +48,7 @@ fn wanted(projection: Projection, sizes: &Sizes, cross: bool) -> Wanted {
             rows_are: from_model,
             columns_are: side_by_side("num_heads", h, "d_k", d_k),
             knob: "attention.d_k",
+            layer,
         },
         Projection::K => Wanted {
             projection,
@@ -55,6 +58,7 @@ fn wanted(projection: Projection, sizes: &Sizes, cross: bool) -> Wanted {
             rows_are: from_source,
             columns_are: side_by_side("num_kv_heads", g, "d_k", d_k),
             knob: "attention.d_k or attention.num_kv_heads",
+            layer,
         },
         Projection::V => Wanted {
             projection,
@@ -64,6 +68,7 @@ fn wanted(projection: Projection, sizes: &Sizes, cross: bool) -> Wanted {
             rows_are: from_source,
             columns_are: side_by_side("num_kv_heads", g, "d_v", d_v),
             knob: "attention.d_v or attention.num_kv_heads",
+            layer,
         },
         Projection::O => Wanted {
             projection,
@@ -73,6 +78,7 @@ fn wanted(projection: Projection, sizes: &Sizes, cross: bool) -> Wanted {
             rows_are: side_by_side("num_heads", h, "d_v", d_v),
             columns_are: from_model,
             knob: "attention.d_v",
+            layer,
         },
     }
 }
@@ -194,7 +200,8 @@ fn lonely_bias(file: &File, inputs: &mut Matrices, reader: &mut Reader) {
 fn weight(typed: &Typed, wanted: &Wanted, inputs: &mut Matrices, reader: &mut Reader) {
     let spot = &typed.spot;
     let Wanted { projection, rows, columns, formula, .. } = *wanted;
-    let draw = Draw { stream: Stream::W[projection as usize], std: 1.0 / (rows as f64).sqrt() };
+    let stream = Stream::W[projection as usize].in_layer(wanted.layer);
+    let draw = Draw { stream, std: 1.0 / (rows as f64).sqrt() };
     if typed.source == Source::None && projection == Projection::O {
         return;
     }
@@ -253,7 +260,8 @@ fn bias(typed: &Typed, wanted: &Wanted, inputs: &mut Matrices, reader: &mut Read
     let Wanted { projection, rows, columns, .. } = *wanted;
     let spot = &typed.spot;
     // as wide as its projection's numbers usually are
-    let draw = Draw { stream: Stream::B[projection as usize], std: 1.0 / (rows as f64).sqrt() };
+    let stream = Stream::B[projection as usize].in_layer(wanted.layer);
+    let draw = Draw { stream, std: 1.0 / (rows as f64).sqrt() };
     let letter = projection.letter();
     let remedy = format!("give b_{letter} {columns} numbers, zeros, or leave it out");
     match typed.source.fill(&[columns], draw) {

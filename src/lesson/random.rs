@@ -5,6 +5,9 @@
 //! Two of its 64-bit words a and b make u = ⌊a / 2¹¹⌋ · 2⁻⁵³ and v likewise, both in [0, 1), and these make two numbers of the
 //! standard normal distribution (Box & Muller 1958): √(−2 ln(1 − u)) · cos(2πv) and √(−2 ln(1 − u)) · sin(2πv).
 //! Arrays are filled row by row.
+//!
+//! In a stack every layer has numbers of its own: the nonce of an array in layer l (from 0) is its own plus l · 2³², so that
+//! the first layer's are those of the same lesson without a stack.
 
 use std::f64::consts::TAU;
 
@@ -30,14 +33,32 @@ impl Stream {
     pub(super) const K_GAIN: Self = Self(15);
     pub(super) const SLOPES: Self = Self(16);
     pub(super) const ADDED: Self = Self(17);
+    /// Directions that slopes are taken along: no array of a lesson.
+    const DIRECTIONS: Self = Self(u64::MAX);
+    /// The gains of a layer's two norms; the first, of one layer more than there are, is that of the last norm.
+    pub(super) const NORM_GAIN: [Self; 2] = [Self(18), Self(19)];
+    /// The shifts of the same norms.
+    pub(super) const NORM_SHIFT: [Self; 2] = [Self(20), Self(21)];
+    /// `ffn.w_1`, `ffn.w_2`
+    pub(super) const FFN_W: [Self; 2] = [Self(22), Self(23)];
+    /// `ffn.b_1`, `ffn.b_2`
+    pub(super) const FFN_B: [Self; 2] = [Self(24), Self(25)];
+
+    /// The same array's in a layer of a stack, from 0; outside a stack 0.
+    pub(super) fn in_layer(self, layer: usize) -> Self {
+        Self(self.0.wrapping_add((layer as u64) << 32))
+    }
+}
+
+/// `count` numbers of the standard normal distribution, the same for each `number`: a direction once they are made one
+/// long.
+pub(crate) fn direction(number: u64, count: usize) -> Vec<f64> {
+    normals(number, Stream::DIRECTIONS, 1.0, count)
 }
 
 /// `count` numbers from the normal distribution with mean 0 and this standard deviation.
 pub(super) fn normals(seed: u64, stream: Stream, std: f64, count: usize) -> Vec<f64> {
-    let mut key = [0; 32];
-    key[..8].copy_from_slice(&seed.to_le_bytes());
-    let mut chacha = ChaCha8Rng::from_seed(key);
-    chacha.set_stream(stream.0);
+    let mut chacha = words(seed, stream);
     let mut uniform = || (chacha.next_u64() >> 11) as f64 * (0.5f64).powi(53);
     let mut numbers = Vec::with_capacity(count + 1);
     while numbers.len() < count {
@@ -50,10 +71,36 @@ pub(super) fn normals(seed: u64, stream: Stream, std: f64, count: usize) -> Vec<
     numbers
 }
 
+/// `count` whole numbers from −`most` to `most`, each as likely as the others: the remainder of a 64-bit word.
+pub(super) fn integers(seed: u64, stream: Stream, most: u8, count: usize) -> Vec<i16> {
+    let mut chacha = words(seed, stream);
+    let most = i16::from(most);
+    let many = 2 * most as u64 + 1;
+    (0..count).map(|_| (chacha.next_u64() % many) as i16 - most).collect()
+}
+
+/// The 64-bit words of an array.
+fn words(seed: u64, stream: Stream) -> ChaCha8Rng {
+    let mut key = [0; 32];
+    key[..8].copy_from_slice(&seed.to_le_bytes());
+    let mut chacha = ChaCha8Rng::from_seed(key);
+    chacha.set_stream(stream.0);
+    chacha
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use approx::assert_abs_diff_eq;
+
+    /// The first words of key 7, nonce 2 are those of the test below. In Python, 0x02cbd593b9e2935b % 5 and
+    /// 0x31c3ac8ddf9d3d29 % 5 are both 4, which is the fifth of −2 … 2; modulo
+    /// 7 both are 0, the first of −3 … 3.
+    #[test]
+    fn small_integers_are_remainders_of_the_same_words() {
+        assert_eq!(integers(7, Stream::W[0], 2, 2), [2, 2]);
+        assert_eq!(integers(7, Stream::W[0], 3, 2), [-3, -3]);
+    }
 
     /// From ChaCha8 written anew in Python after Bernstein's paper (and checked there against the published first words
     /// of the key stream of zeros, 3e00ef2f with 8 rounds and 76b8e0ad with 20): key 7, nonce 2 gives the 64-bit words
@@ -87,6 +134,15 @@ mod tests {
         assert_abs_diff_eq!(normals(7, Stream::W[1], 1.0, 2)[0], -1.4741580376301366, epsilon = 1e-15);
         assert_ne!(normals(7, Stream::X, 1.0, 4), normals(7, Stream::X_KV, 1.0, 4));
         assert_ne!(normals(7, Stream::X, 1.0, 4), normals(8, Stream::X, 1.0, 4));
+    }
+
+    /// The same Python, nonces 2 + 2³² and 2 + 2 · 2³².
+    #[test]
+    fn every_layer_has_numbers_of_its_own_and_the_first_those_without_layers() {
+        assert_eq!(Stream::W[0].in_layer(0), Stream::W[0]);
+        let first = |layer| normals(7, Stream::W[0].in_layer(layer), 1.0, 2)[0];
+        assert_abs_diff_eq!(first(1), -0.5485326166635908, epsilon = 1e-15);
+        assert_abs_diff_eq!(first(2), -1.9709833211980419, epsilon = 1e-15);
     }
 
     #[test]

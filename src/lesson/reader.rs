@@ -20,6 +20,11 @@ impl Spot {
         Self::default()
     }
 
+    /// The value at a path, as it is shown.
+    pub(super) fn at(path: String) -> Self {
+        Self(path)
+    }
+
     /// The value under a key.
     pub(super) fn key(&self, key: &str) -> Self {
         let mut inner = self.clone();
@@ -144,10 +149,14 @@ impl<'a> Reader<'a> {
         why: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Option<T> {
-        if self.faults.len() < FAULTS_TOLD {
-            self.faults.push((Fault::new(clipped(&what.into()), why, remedy), spot.clone()));
-        } else {
+        if self.faults.len() == FAULTS_TOLD {
             self.untold += 1;
+            return None;
+        }
+        let fault = (Fault::new(clipped(&what.into()), why, remedy), spot.clone());
+        // What all layers of a stack share is looked at once a layer, and told once.
+        if !self.faults.contains(&fault) {
+            self.faults.push(fault);
         }
         None
     }

@@ -7,6 +7,7 @@ use nalgebra::DMatrix;
 
 use super::arrays_in::Draw;
 use super::file::File;
+use super::layers;
 use super::masks;
 use super::norm;
 use super::norm::vector;
@@ -18,13 +19,16 @@ use super::sizes::{self, Sequences, Sizes, Start};
 use super::{Labels, Problem};
 use crate::fault::Fault;
 use crate::plan::spec::{FullyMaskedRows, Positions, Scale};
-use crate::plan::{Attention, Name, StepId, attention};
+use crate::plan::{Attention, Call, Name, StepId, attention};
 
 /// Matrices under the names of their steps.
 pub(super) type Matrices = BTreeMap<StepId, Arc<DMatrix<f64>>>;
 
 /// Applies every rule, and gives the problem if none was broken.
 pub(super) fn apply(file: File, reader: &mut Reader) -> Option<Problem> {
+    if let Some(typed) = file.layers.clone().optional()? {
+        return layers::apply(file, &typed, reader);
+    }
     let (start, sizes) = sizes::settle(&file, reader)?;
     let mut inputs = Matrices::new();
     match &start {
@@ -44,18 +48,25 @@ pub(super) fn apply(file: File, reader: &mut Reader) -> Option<Problem> {
     }
     let labels = labels(&file, &start, &sizes, reader);
     let attention = call(&file, &sizes, reader);
+    problem(file, labels?, Call { attention: attention?, layers: None, batch: sizes.batch, inputs }, reader)
+}
+
+/// A lesson's words around its call.
+pub(super) fn problem(file: File, labels: Labels, call: Call, reader: &Reader) -> Option<Problem> {
     Some(Problem {
         title: file.title.or(String::new())?,
         summary: file.summary.or(String::new())?,
         source: file.source.or(String::new())?,
-        attention: attention?,
-        batch: sizes.batch,
-        inputs,
-        labels: labels?,
+        attention: call.attention,
+        layers: call.layers,
+        batch: call.batch,
+        inputs: call.inputs,
+        labels,
         story: file.story.or(Vec::new())?,
         claims: file.claims.or(Vec::new())?,
         quiz: file.quiz.or(Vec::new())?,
-        course: super::Course::default(),
+        course: file.course.or(super::Course::default())?,
+        origin: super::Origin::new(reader.folder, reader.options),
         text: "".into(),
     })
 }
@@ -80,7 +91,7 @@ fn put(inputs: &mut Matrices, name: Name, sequences: &Sequences) {
 }
 
 /// The attention call; what was left out takes its default.
-fn call(file: &File, sizes: &Sizes, reader: &mut Reader) -> Option<Attention> {
+pub(super) fn call(file: &File, sizes: &Sizes, reader: &mut Reader) -> Option<Attention> {
     let keys = &file.attention;
     let masks = match &keys.mask {
         Given::Absent => Some(Vec::new()),
@@ -104,7 +115,7 @@ fn call(file: &File, sizes: &Sizes, reader: &mut Reader) -> Option<Attention> {
         Given::Absent => Some(None),
         Given::Faulty => None,
         Given::Yes(typed) => {
-            let draw = Draw { stream: Stream::SINKS, std: 1.0 };
+            let draw = Draw { stream: Stream::SINKS.in_layer(sizes.layer), std: 1.0 };
             vector(typed, sizes.num_heads, "one a head (num_heads)", draw, reader).map(Some)
         }
     };
@@ -126,7 +137,7 @@ fn call(file: &File, sizes: &Sizes, reader: &mut Reader) -> Option<Attention> {
 }
 
 /// Names of queries and keys; 1, 2, … where the lesson names none.
-fn labels(file: &File, start: &Start, sizes: &Sizes, reader: &mut Reader) -> Option<Labels> {
+pub(super) fn labels(file: &File, start: &Start, sizes: &Sizes, reader: &mut Reader) -> Option<Labels> {
     let numbered = |count: usize| (1..=count).map(|number| number.to_string()).collect::<Vec<_>>();
     let (queries_from, keys_from, shared) = match start {
         Start::Embeddings { x_kv: None, .. } => ("x", "x", true),

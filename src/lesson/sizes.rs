@@ -19,6 +19,8 @@ pub(super) struct Sizes {
     pub(super) n_q: usize,
     pub(super) n_kv: usize,
     pub(super) batch: Option<usize>,
+    /// Which layer of a stack, from 0: its random numbers are its own. 0 where there is no stack.
+    pub(super) layer: usize,
 }
 
 /// An input: one matrix, or one a sequence.
@@ -53,20 +55,51 @@ pub(super) enum Start {
 
 /// Settles what the inputs are and every size; `None` where a fault leaves one of them open.
 pub(super) fn settle(file: &File, reader: &mut Reader) -> Option<(Start, Sizes)> {
-    let start = match kind(file, reader)? {
+    let start = start(file, reader)?;
+    let heads = heads(file, reader);
+    let start = start?;
+    let sizes = of(file, &start, heads?, 0, reader)?;
+    budget::keep(file, &sizes, reader)?;
+    Some((start, sizes))
+}
+
+/// The sizes of the layers of a stack, each with its own keys, and the x that all of them start from; nothing is
+/// multiplied out yet.
+pub(super) fn of_layers(files: &[File], reader: &mut Reader) -> Option<(Sequences, Vec<Sizes>)> {
+    let Some(Start::Embeddings { x, x_kv: None }) = start(files.first()?, reader)? else { return None };
+    let start = Start::Embeddings { x, x_kv: None };
+    let settle = |(layer, file): (usize, &File)| {
+        let heads = heads(file, reader)?;
+        of(file, &start, heads, layer, reader)
+    };
+    let sizes: Vec<Option<Sizes>> = files.iter().enumerate().map(settle).collect();
+    let sizes = sizes.into_iter().collect::<Option<Vec<Sizes>>>()?;
+    let Start::Embeddings { x, .. } = start else { return None };
+    Some((x, sizes))
+}
+
+/// What the inputs are; nothing where it is not even clear which of them count.
+fn start(file: &File, reader: &mut Reader) -> Option<Option<Start>> {
+    Some(match kind(file, reader)? {
         Kind::Embeddings => embeddings(file, reader),
         Kind::Projected => projected(file, reader),
-    };
-    let heads = heads(file, reader);
-    let (start, (num_heads, num_kv_heads)) = (start?, heads?);
-    let sizes = match &start {
+    })
+}
+
+fn of(
+    file: &File,
+    start: &Start,
+    (num_heads, num_kv_heads): (usize, usize),
+    layer: usize,
+    reader: &mut Reader,
+) -> Option<Sizes> {
+    let sizes = match start {
         Start::Embeddings { x, x_kv } => {
             from_embeddings(file, x, x_kv.as_ref(), num_heads, num_kv_heads, reader)
         }
         Start::Projected { qkv } => from_projected(file, qkv, num_heads, num_kv_heads, reader),
     }?;
-    budget::keep(file, &sizes, reader)?;
-    Some((start, sizes))
+    Some(Sizes { layer, ..sizes })
 }
 
 enum Kind {
@@ -290,6 +323,7 @@ fn from_embeddings(
         n_q: x.rows,
         n_kv: x_kv.unwrap_or(x).rows,
         batch: x.batch,
+        layer: 0,
     })
 }
 
@@ -353,6 +387,7 @@ fn from_projected(
         n_q: q.rows,
         n_kv: k.rows,
         batch: q.batch,
+        layer: 0,
     })
 }
 

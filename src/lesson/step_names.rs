@@ -1,12 +1,20 @@
 //! What to try for the name of a step that is none.
 
 use super::reader::near;
-use crate::plan::{HeadStep, Name, Projection, Stack, TileStep};
+use crate::plan::{FfnStep, HeadStep, Name, Projection, Stack, TileStep};
 
 /// What to say about a step that is none.
 pub(super) fn remedy(typed: &str) -> String {
     let parts: Vec<&str> = typed.split('.').collect();
     let near = match parts.as_slice() {
+        ["layer", layer, "ffn", word] => {
+            let words = FfnStep::ALL.iter().map(|step| step.word());
+            near(word, words).map(|word| format!("layer.{layer}.ffn.{word}"))
+        }
+        ["layer", layer, "head", head, word] => {
+            let words = HeadStep::ALL.iter().map(|step| step.word());
+            near(word, words).map(|word| format!("layer.{layer}.head.{head}.{word}"))
+        }
         [_, head, word] => {
             let words = HeadStep::ALL.iter().map(|step| step.word());
             let number = head.parse::<usize>().ok().filter(|number| *number > 0).unwrap_or(1);

@@ -1,11 +1,9 @@
-//! What a lesson tells and asks: sentences at steps, and questions.
+//! What a lesson tells: sentences at steps.
 
 use serde_yaml::Value;
 
-use super::reader::{Given, Node, Reader, describe};
-use super::sentence;
-use super::step_names;
-use super::{Answer, Hints, Question, Saying};
+use super::reader::{Node, Reader, describe};
+use super::{Saying, course, step_names};
 use crate::plan::StepId;
 
 /// Why a text is not `step[r,c]`.
@@ -56,12 +54,7 @@ pub(super) fn sayings(node: &Node, reader: &mut Reader) -> Option<Vec<Saying>> {
 fn saying(node: &Node, reader: &mut Reader) -> Option<Saying> {
     let section = node.section(&["at", "say"], reader)?;
     let at = section.given("at", reader, step);
-    let say = section.given("say", reader, |node, reader| {
-        for text in node.texts(reader)?.into_iter().flatten() {
-            sentence::check(&text, &node.spot, reader)?;
-        }
-        node.text(reader)
-    });
+    let say = section.given("say", reader, course::sentence);
     for (key, missing) in [("at", at.is_absent()), ("say", say.is_absent())] {
         if missing {
             let what = format!("{} has no {key}", node.spot);
@@ -69,99 +62,6 @@ fn saying(node: &Node, reader: &mut Reader) -> Option<Saying> {
         }
     }
     Some(Saying { at: at.good().copied()?, say: say.good().cloned()? })
-}
-
-/// Reads `quiz`.
-pub(super) fn questions(node: &Node, reader: &mut Reader) -> Option<Vec<Question>> {
-    let items = node.items(reader, "a list", "write quiz: [{ask: …, cell: head.1.scores[1,3]}]")?;
-    let questions: Vec<_> = items.iter().map(|item| question(item, reader)).collect();
-    questions.into_iter().collect()
-}
-
-fn question(node: &Node, reader: &mut Reader) -> Option<Question> {
-    let section = node.section(&["ask", "cell", "choices", "answer", "because"], reader)?;
-    let spot = &node.spot;
-    let ask = section.given("ask", reader, Node::text);
-    let because = section.given("because", reader, Node::text);
-    let cell = section.given("cell", reader, quiz_cell);
-    let choices = section.given("choices", reader, choices);
-    let answer = match (cell, choices) {
-        (Given::Yes((step, row, column)), Given::Absent) => match section.get("answer") {
-            None => Some(Answer::Cell(step, row, column)),
-            Some(node) => {
-                let what = format!("{spot} gives an answer to a question that asks for a number");
-                reader.fault(&node.spot, what, "the number is computed, never typed", "remove answer")
-            }
-        },
-        (Given::Absent, Given::Yes(choices)) => match section.get("answer") {
-            Some(node) => {
-                let number = node.whole(reader, 1, choices.len());
-                number.map(|number| Answer::Choice(choices, number - 1))
-            }
-            None => {
-                let remedy = "write answer: 2 for the second choice";
-                reader.fault(spot, format!("{spot} has choices but no answer"), "", remedy)
-            }
-        },
-        (Given::Absent, Given::Absent) => {
-            let remedy = "write cell: head.1.scores[1,3], or choices: […] and answer: 1";
-            reader.fault(spot, format!("{spot} has no cell and no choices"), "", remedy)
-        }
-        (Given::Yes(_), Given::Yes(_)) => {
-            let remedy = "keep one of the two";
-            reader.fault(spot, format!("{spot} has both a cell and choices"), "", remedy)
-        }
-        _ => None,
-    };
-    if ask.is_absent() {
-        reader.fault::<()>(spot, format!("{spot} has no question"), "", "write ask: \"…?\"");
-    }
-    Some(Question {
-        id: String::new(),
-        ask: ask.good().cloned()?,
-        answer: answer?,
-        because: because.or(String::new())?,
-        hints: Hints::default(),
-        wrong: Vec::new(),
-    })
-}
-
-fn choices(node: &Node, reader: &mut Reader) -> Option<Vec<String>> {
-    let items = node.items(reader, "a list of answers", "write choices: [head 1, head 2]")?;
-    if items.len() < 2 {
-        return reader.fault(
-            &node.spot,
-            format!("{} leaves nothing to choose", node.spot),
-            "",
-            "give two or more",
-        );
-    }
-    let texts: Vec<_> = items
-        .iter()
-        .map(|item| match item.value {
-            Value::Number(number) => Some(number.to_string()),
-            Value::Bool(flag) => Some(flag.to_string()),
-            _ => item.text(reader),
-        })
-        .collect();
-    texts.into_iter().collect()
-}
-
-fn quiz_cell(node: &Node, reader: &mut Reader) -> Option<(StepId, usize, usize)> {
-    let example = "write cell: head.1.scores[1,3] (row and column count from 1)";
-    let Value::String(typed) = node.value else { return node.refuse(reader, "a cell of a step", example) };
-    match cell(typed) {
-        Ok(cell) => Some(cell),
-        Err(NotACell::NoStep(step)) => {
-            let what =
-                format!("{} is {}, but {step} is not the name of a step", node.spot, describe(node.value));
-            reader.fault(&node.spot, what, "", step_names::remedy(&step))
-        }
-        Err(_) => {
-            let what = format!("{} is {}, which is not a cell", node.spot, describe(node.value));
-            reader.fault(&node.spot, what, "", example)
-        }
-    }
 }
 
 #[cfg(test)]

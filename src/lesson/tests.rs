@@ -4,7 +4,7 @@ use std::path::Path;
 
 use nalgebra::DMatrix;
 
-use super::{Answer, Language, Options, Problem, builtin, parse};
+use super::{Answer, Language, Listed, Options, Problem, Said, builtin, parse};
 use crate::plan::StepId;
 use crate::plan::spec::{
     Alignment, FullyMaskedRows, Mask, NormScope, Positions, RopeLayout, Scale, alibi_slopes,
@@ -263,7 +263,15 @@ fn story_claims_and_quiz_count_from_one_in_the_file_and_from_zero_inside() {
     );
     let step = |name: &str| name.parse::<StepId>().unwrap();
     assert_eq!((problem.story[0].at, problem.story[0].say.as_str()), (step("q"), "look at {q[1,2]}"));
-    let claims = &problem.claims;
+    let places: Vec<_> = problem.claims.iter().map(|claim| claim.place).collect();
+    let claims: Vec<&Listed> = problem
+        .claims
+        .iter()
+        .filter_map(|claim| match &claim.said {
+            Said::Numbers(listed) => Some(listed),
+            Said::That(_) => None,
+        })
+        .collect();
     assert_eq!((claims[0].row, claims[0].column), (Some(0), None));
     assert_eq!(claims[0].equals, [vec![0.333, 0.33]]);
     // half a unit of the third decimal, the longest typed; a whole number is meant exactly; 1.5e-3 has four decimals
@@ -273,8 +281,8 @@ fn story_claims_and_quiz_count_from_one_in_the_file_and_from_zero_inside() {
     assert_eq!(claims[2].equals, [vec![0.0015], vec![2.0]]);
     assert_eq!(claims[3].tolerance, 0.5);
     assert_eq!(claims[3].equals, [vec![1.0, 2.0], vec![3.0, f64::NEG_INFINITY]]);
-    assert_eq!(claims[0].place, Some((6, 5)));
-    assert_eq!(claims[3].place, Some((9, 5)));
+    assert_eq!(places[0], Some((6, 5)));
+    assert_eq!(places[3], Some((9, 5)));
     assert_eq!(problem.quiz[0].answer, Answer::Choice(vec!["1".into(), "two".into()], 1));
     assert_eq!(problem.quiz[1].answer, Answer::Cell(step("q"), 0, 1));
 }

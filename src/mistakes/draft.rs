@@ -56,7 +56,7 @@ impl Wrong {
         let first = |name: Name| {
             [None, Some(0)]
                 .into_iter()
-                .map(|sequence| StepId { sequence, name })
+                .map(|sequence| StepId::of(sequence, name))
                 .find(|id| self.plan.get(*id).is_some())
         };
         let whole = |start: StepId| -> Vec<StepId> {
@@ -193,7 +193,7 @@ impl<'a> Draft<'a> {
     /// Rows of queries and of keys.
     pub fn lengths(&self) -> Option<(usize, usize)> {
         let sequence = *self.sequences().first()?;
-        let rows = |name| self.get(StepId { sequence, name }).map(|step| step.shape.0);
+        let rows = |name| self.get(StepId::of(sequence, name)).map(|step| step.shape.0);
         Some((rows(Name::Q)?, rows(Name::K)?))
     }
 

@@ -14,6 +14,7 @@ pub mod difference;
 pub mod draft;
 mod fit;
 mod measure;
+pub mod named;
 mod rounding;
 mod rows;
 mod search;
@@ -115,6 +116,9 @@ impl Form {
 
     /// The wrong plan; `None` where the problem cannot be got wrong in this way, or the wrong plan is the right one.
     pub fn apply(&self, call: &Call, right: &Plan) -> Option<Wrong> {
+        if call.layers.is_some() {
+            return None; // mistakes are of one attention call
+        }
         let mut draft = Draft::new(call, right, None);
         (self.change)(&mut draft)?;
         draft.finish().filter(|wrong| wrong.plan != *right)

@@ -11,7 +11,7 @@ pub struct Cost {
     pub additions: u128,
     /// e^x of softmaxes.
     pub exponentials: u128,
-    /// tanh, sin, cos.
+    /// tanh, sin, cos, erf.
     pub other_functions: u128,
     /// Divisions (by √d_k too) and square roots.
     pub divisions: u128,

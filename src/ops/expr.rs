@@ -37,8 +37,49 @@ pub enum Expr {
         /// Its row, from 0.
         row: usize,
     },
+    /// A figure of a whole row of one of the inputs.
+    Row {
+        /// Which figure.
+        figure: RowFigure,
+        /// Which input.
+        input: usize,
+        /// Its row, from 0.
+        row: usize,
+    },
     /// A function of one number.
     Apply(Function, Box<Expr>),
+}
+
+/// What a norm needs to know of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowFigure {
+    /// Σ x / d
+    Mean,
+    /// Σ (x − mean)² / d
+    Variance,
+}
+
+impl RowFigure {
+    /// `mean` or `variance`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::Variance => "variance",
+        }
+    }
+
+    /// The figure of these numbers, summed in their order; not a number where there are none.
+    pub fn of<T: Real>(self, numbers: impl Iterator<Item = T> + Clone) -> T {
+        let mean = |numbers: &mut dyn Iterator<Item = T>| {
+            let (sum, count) = numbers.fold((T::zero(), 0u32), |(sum, count), x| (sum + x, count + 1));
+            sum / T::of(f64::from(count))
+        };
+        let middle = mean(&mut numbers.clone());
+        match self {
+            Self::Mean => middle,
+            Self::Variance => mean(&mut numbers.map(|x| (x - middle) * (x - middle))),
+        }
+    }
 }
 
 /// Functions that attention uses.
@@ -54,6 +95,8 @@ pub enum Function {
     Sin,
     /// cos x, radians
     Cos,
+    /// The error function, 2/√π · ∫₀ˣ e^(−t²) dt
+    Erf,
     /// The nearest half-precision number; ±∞ beyond 65504.
     Half,
 }
@@ -67,6 +110,7 @@ impl Function {
             Self::Tanh => libm::tanh(x),
             Self::Sin => libm::sin(x),
             Self::Cos => libm::cos(x),
+            Self::Erf => libm::erf(x),
             // By way of single precision, in which sums of half-precision products are kept; never by the processor's
             // own conversion, which not every one has.
             Self::Half => f64::from(f16::from_f32_const(f32::of(x))),
@@ -122,17 +166,18 @@ impl Expr {
                 among.iter().map(|one| one.value_with(inputs, largest)).fold(f64::NEG_INFINITY, f64::max)
             }
             Self::RowMax { input, row } => largest(*input, *row),
+            Self::Row { figure, input, row } => figure.of(inputs[*input].row(*row).iter().copied()),
             Self::Apply(function, x) => function.of(x.value_with(inputs, largest)),
         }
     }
 
     /// Calls `cell` with (input, row, column) of every cell it reads, in order and as often as it is read, and `line`
-    /// with (input, row) of every row whose largest number is meant.
+    /// with (input, row) of every row of which a figure is meant: its largest number, its mean.
     pub fn each_cell(&self, cell: &mut impl FnMut(usize, usize, usize), line: &mut impl FnMut(usize, usize)) {
         match self {
             Self::Number(_) => {}
             Self::Cell { input, row, column } => cell(*input, *row, *column),
-            Self::RowMax { input, row } => line(*input, *row),
+            Self::RowMax { input, row } | Self::Row { input, row, .. } => line(*input, *row),
             Self::Sum(all) | Self::Product(all) | Self::Max(all) => {
                 all.iter().for_each(|one| one.each_cell(cell, line));
             }
@@ -156,6 +201,10 @@ impl Expr {
             Self::Max(among) => Self::Max(all(among)),
             Self::RowMax { input, row } => match rename(input, row, 0) {
                 Self::Cell { input, row, .. } => Self::RowMax { input, row },
+                other => other,
+            },
+            Self::Row { figure, input, row } => match rename(input, row, 0) {
+                Self::Cell { input, row, .. } => Self::Row { figure, input, row },
                 other => other,
             },
             Self::Difference(a, b) => a.with_cells(rename).minus(b.with_cells(rename)),

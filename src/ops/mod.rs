@@ -2,6 +2,8 @@
 //!
 //! A new operation is a new file that implements [`Operation`], and a line in the list of [`Op`] below.
 
+mod activation;
+mod add;
 mod average;
 mod batched;
 mod bias;
@@ -11,6 +13,7 @@ mod cost;
 mod expr;
 mod given;
 mod heads;
+mod layer_norm;
 mod mask;
 mod mask_times;
 mod mix;
@@ -28,6 +31,7 @@ mod rope;
 mod rope_wide;
 mod row_share;
 mod rows;
+mod same;
 mod scores;
 mod scores_in_half;
 mod simd;
@@ -36,20 +40,25 @@ mod softcap;
 mod softmax;
 mod softmax_down;
 mod softmax_over_heads;
+mod swapped;
 mod times;
 mod told;
+mod zero;
 
 use nalgebra::DMatrix;
 
+pub use activation::Activation;
+pub use add::Add;
 pub use average::Average;
 pub use batched::Batched;
 pub use bias::{Alibi, Bias};
 pub use columns::Columns;
 pub use concat::Concat;
 pub use cost::Cost;
-pub use expr::{Expr, Function};
+pub use expr::{Expr, Function, RowFigure};
 pub use given::Given;
 pub use heads::{MergeHeads, SplitHeads};
+pub use layer_norm::LayerNorm;
 pub use mask::Mask;
 pub use mask_times::MaskTimes;
 pub use mix::Mix;
@@ -67,6 +76,7 @@ pub use rope::{Rope, RopeLayout};
 pub use rope_wide::RopeWide;
 pub use row_share::RowShare;
 pub use rows::Rows;
+pub use same::Same;
 pub use scores::{Scale, Scores};
 pub use scores_in_half::ScoresInHalf;
 pub use sink_weight::SinkWeight;
@@ -74,9 +84,11 @@ pub use softcap::Softcap;
 pub use softmax::{FullyMaskedRows, Softmax};
 pub use softmax_down::SoftmaxDown;
 pub use softmax_over_heads::SoftmaxOverHeads;
+pub use swapped::Swapped;
 pub use times::Times;
 use told::times;
 pub use told::{Formula, Layout, Role, Shape, Signs, Told, list, size};
+pub use zero::Zero;
 
 /// All there is to know about one operation.
 pub trait Operation {
@@ -156,6 +168,10 @@ macro_rules! operations {
 operations! {
     Given, Project, Columns, Rows, RmsNorm, Rope, Scores, Softcap, Bias, Mask, Softmax, SinkWeight, Mix, Concat,
     Average, SplitHeads, MergeHeads, Batched, OnlineSoftmax, FinishSoftmax,
+    // What stands around attention in a layer.
+    LayerNorm, Add, Activation, Same,
+    // What a rewrite puts in the place of a head's own.
+    Zero, Swapped,
     // What wrong computations of attention do in place of the right one.
     Rearrange, ProjectTransposed, ProjectBlocks, ProjectMean, SoftmaxDown, SoftmaxOverHeads, RowShare, Reweighed,
     MixTransposed, MaskTimes, RopeWide, ScoresInHalf, Times,

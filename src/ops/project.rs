@@ -67,6 +67,14 @@ impl Operation for Project {
                 "W_O is all zeros here: nothing of what the heads found comes through.".to_owned()
             }
             Role::Output => "W_O combines what the heads found, in the width of the model.".to_owned(),
+            Role::Widened => format!(
+                "Every token by itself: W_1 makes {} numbers of its {}.",
+                told.value.ncols(),
+                told.inputs.first().map_or(0, |x| x.ncols())
+            ),
+            Role::Narrowed => {
+                "Every token by itself: W_2 brings it back to the width of the model.".to_owned()
+            }
             _ => "Every token times the same matrix.".to_owned(),
         }
     }

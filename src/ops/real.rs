@@ -29,6 +29,8 @@ pub trait Real: RealField + Copy {
     fn exponential(self) -> Self;
     /// tanh, the same bits on every machine.
     fn hyperbolic_tangent(self) -> Self;
+    /// The error function, the same bits on every machine.
+    fn error_function(self) -> Self;
     /// Whether no number of a run is infinite or not a number.
     fn all_finite(run: &[Self]) -> bool;
     /// Each of `most` becomes the larger of itself and its neighbour in `run`.
@@ -82,6 +84,10 @@ impl Real for f64 {
         libm::tanh(self)
     }
 
+    fn error_function(self) -> Self {
+        libm::erf(self)
+    }
+
     fn all_finite(run: &[Self]) -> bool {
         // All ones in the exponent; joined without a branch, so that several are looked at at once.
         const ODD: u64 = 0x7ff0_0000_0000_0000;
@@ -106,6 +112,10 @@ impl Real for f32 {
 
     fn hyperbolic_tangent(self) -> Self {
         libm::tanhf(self)
+    }
+
+    fn error_function(self) -> Self {
+        libm::erff(self)
     }
 
     fn all_finite(run: &[Self]) -> bool {

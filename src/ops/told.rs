@@ -115,6 +115,10 @@ pub enum Role {
     Concat,
     /// What W_O gives.
     Output,
+    /// What W_1 of a feed-forward network gives.
+    Widened,
+    /// What W_2 of a feed-forward network gives.
+    Narrowed,
     /// Anything else.
     Other,
 }

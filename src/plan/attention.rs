@@ -11,17 +11,43 @@ use super::{Attention, Call, Head, HeadStep, Name, Plan, Projection, StepId};
 use crate::fault::Fault;
 use crate::ops::{Columns, Concat, Given, Mix, Project, RmsNorm, Rope, Scores, SinkWeight, Softcap, Softmax};
 
-/// The plan of an attention call: for each sequence, the projections, every head, concat, and W_O.
+/// The plan of an attention call: for each sequence, the projections, every head, concat, and W_O; or of the stack of
+/// layers that the call is ([`super::layers::plan`]).
 ///
 /// # Errors
 /// Shapes that do not fit; a query that may attend to nothing.
 pub fn plan(call: &Call) -> Result<Plan, Fault> {
+    if let Some(layers) = &call.layers {
+        return super::layers::plan(call, layers);
+    }
     let mut plan = Plan::default();
-    let mut changes: Option<Rc<Vec<ScoreChanges>>> = None;
+    let mut changes: Changes = None;
     for sequence in sequences(call) {
-        add_sequence(&mut plan, call, sequence, &mut changes)?;
+        add(&mut plan, call, &call.attention, Place { sequence, layer: None }, &mut changes)?;
     }
     Ok(plan)
+}
+
+/// What masks and biases do to the scores of each head, once it is settled: calls that are alike share it.
+pub(super) type Changes = Option<Rc<Vec<ScoreChanges>>>;
+
+/// Where an attention call stands: in which sequence of a batch, in which layer of a stack.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) sequence: Option<usize>,
+    pub(super) layer: Option<usize>,
+}
+
+impl Place {
+    /// The name of a step here.
+    pub(super) fn own(self, name: Name) -> StepId {
+        StepId { sequence: self.sequence, layer: self.layer, name }
+    }
+
+    /// The name of what all sequences share: projections and biases.
+    pub(super) fn shared(self, name: Name) -> StepId {
+        self.own(name).within()
+    }
 }
 
 /// The sequences of a call, as step ids name them.
@@ -32,20 +58,24 @@ pub fn sequences(call: &Call) -> Vec<Option<usize>> {
     }
 }
 
-fn add_sequence(
+/// Attention at a place, and the name of what it gives: the output, or concat where there is no W_O.
+///
+/// # Errors
+/// Shapes that do not fit; a query that may attend to nothing.
+pub(super) fn add(
     plan: &mut Plan,
     call: &Call,
-    sequence: Option<usize>,
-    shared: &mut Option<Rc<Vec<ScoreChanges>>>,
-) -> Result<(), Fault> {
-    let attention = &call.attention;
-    let own = |name: Name| StepId { sequence, name };
+    attention: &Attention,
+    place: Place,
+    shared: &mut Changes,
+) -> Result<StepId, Fault> {
+    let own = |name: Name| place.own(name);
 
     let x = given(plan, call, own(Name::X))?; // n_q × d_model
     let source = given(plan, call, own(Name::XKv))?.or(x); // n_kv × d_kv_model
-    let q = project(plan, call, own(Name::Q), x, Projection::Q)?; // n_q × h·d_k
-    let k = project(plan, call, own(Name::K), source, Projection::K)?; // n_kv × g·d_k
-    let v = project(plan, call, own(Name::V), source, Projection::V)?; // n_kv × g·d_v
+    let q = project(plan, call, place, Name::Q, x, Projection::Q)?; // n_q × h·d_k
+    let k = project(plan, call, place, Name::K, source, Projection::K)?; // n_kv × g·d_k
+    let v = project(plan, call, place, Name::V, source, Projection::V)?; // n_kv × g·d_v
 
     let (q, k) = match &attention.qk_norm {
         Some(norm) if norm.scope == NormScope::Full => (
@@ -58,20 +88,20 @@ fn add_sequence(
     let rows = |id| plan.get(id).map_or(0, |step| step.shape.0);
     let changes = match shared.take().filter(|_| !masks::differs_by_sequence(attention)) {
         Some(changes) => changes,
-        None => Rc::new(masks::resolve(attention, rows(q), rows(k), sequence)?),
+        None => Rc::new(masks::resolve(attention, rows(q), rows(k), place.sequence)?),
     };
     *shared = Some(changes.clone());
     let mut outputs = Vec::with_capacity(attention.num_heads);
     for (head, changes) in changes.iter().enumerate() {
-        outputs.push(add_head(plan, attention, Head(head), sequence, [q, k, v], changes)?); // n_q × d_v
+        outputs.push(add_head(plan, attention, Head(head), place, [q, k, v], changes)?); // n_q × d_v
     }
     let concat = plan.add(own(Name::Concat), Concat, &outputs)?; // n_q × h·d_v
-    if call.inputs.contains_key(&Name::W(Projection::O).into()) {
-        project(plan, call, own(Name::Output), Some(concat), Projection::O)?; // n_q × d_model
-    } else {
-        plan.note(concat, "There is no W_O: this is the result.");
+    if call.inputs.contains_key(&place.shared(Name::W(Projection::O))) {
+        return project(plan, call, place, Name::Output, Some(concat), Projection::O); // n_q × d_model
     }
-    Ok(())
+    let result = if place.layer.is_some() { "this is what attention gives" } else { "this is the result" };
+    plan.note(concat, format!("There is no W_O: {result}."));
+    Ok(concat)
 }
 
 /// head = softmax(Q · Kᵀ · scale) · V for one head, with everything that a variant puts in between.
@@ -79,12 +109,12 @@ fn add_head(
     plan: &mut Plan,
     attention: &Attention,
     head: Head,
-    sequence: Option<usize>,
+    place: Place,
     [q, k, v]: [StepId; 3],
     changes: &ScoreChanges,
 ) -> Result<StepId, Fault> {
     let Attention { d_k, d_v, .. } = *attention;
-    let own = |step| head.step(step).in_sequence(sequence);
+    let own = |step| place.own(Name::Head(head, step));
     let kv_head = attention.kv_head(head.0);
     let block = |at: usize, width| Columns { from: at * width, width };
 
@@ -143,23 +173,26 @@ fn note_sharing(plan: &mut Plan, attention: &Attention, head: Head, ids: [StepId
     }
 }
 
-/// Adds a matrix that was given, unless it is there already (sequences share the projections).
-fn given(plan: &mut Plan, call: &Call, id: StepId) -> Result<Option<StepId>, Fault> {
-    let Some(value) = call.inputs.get(&id) else { return Ok(None) };
-    if plan.get(id).is_none() {
-        plan.add(id, Given { shape: value.shape() }, &[])?;
+/// The step of that name: one that is there already (sequences share the projections, and a layer's input was computed),
+/// or a matrix that was given.
+pub(super) fn given(plan: &mut Plan, call: &Call, id: StepId) -> Result<Option<StepId>, Fault> {
+    if plan.get(id).is_some() {
+        return Ok(Some(id));
     }
-    Ok(Some(id))
+    let Some(value) = call.inputs.get(&id) else { return Ok(None) };
+    plan.add(id, Given { shape: value.shape() }, &[]).map(Some)
 }
 
 /// X · W + b; or what was given under that name, already projected.
 fn project(
     plan: &mut Plan,
     call: &Call,
-    id: StepId,
+    place: Place,
+    name: Name,
     x: Option<StepId>,
     projection: Projection,
 ) -> Result<StepId, Fault> {
+    let id = place.own(name);
     if let Some(id) = given(plan, call, id)? {
         return Ok(id);
     }
@@ -170,10 +203,10 @@ fn project(
             format!("give {what}"),
         )
     };
-    let x = x.ok_or_else(|| missing(Name::X.into()))?;
-    let w =
-        given(plan, call, Name::W(projection).into())?.ok_or_else(|| missing(Name::W(projection).into()))?;
-    let bias = given(plan, call, Name::B(projection).into())?;
+    let x = x.ok_or_else(|| missing(place.shared(Name::X)))?;
+    let w = place.shared(Name::W(projection));
+    let w = given(plan, call, w)?.ok_or_else(|| missing(w))?;
+    let bias = given(plan, call, place.shared(Name::B(projection)))?;
     let inputs: Vec<StepId> = [x, w].into_iter().chain(bias).collect();
     plan.add(id, Project, &inputs)
 }

@@ -1,22 +1,26 @@
 //! Names of steps: a contract that files, flags, tests and lessons rely on.
 
-use std::fmt;
-use std::str::FromStr;
+mod text;
+
+pub use text::NotAStep;
 
 /// A query head, counted from 0 in code and from 1 wherever a person reads or types it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Head(pub usize);
 
-/// The name of a step; in a batch also the sequence (from 0 in code) that it belongs to.
+/// The name of a step; in a batch also the sequence, and in a stack of layers the layer that it belongs to (both from 0
+/// in code).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StepId {
     /// The sequence of a batch; `None` where the input had no batch axis, and for what all sequences share.
     pub sequence: Option<usize>,
-    /// The name within the sequence.
+    /// The layer of a stack; `None` where there is no stack, and for what stands before and after the layers.
+    pub layer: Option<usize>,
+    /// The name within the sequence and the layer.
     pub name: Name,
 }
 
-/// A step of one attention call.
+/// A step of one attention call, or of the layer around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Name {
     /// Token embeddings (n_q × d_model).
@@ -55,6 +59,18 @@ pub enum Name {
     Average,
     /// What W_O gives (n_q × d_model).
     Output,
+    /// What a stack of layers starts from (n × d_model).
+    Embedding,
+    /// A layer's attention, added to what the layer was given (n × d_model).
+    AttentionResidual,
+    /// The norm of that, where norms come after the sum (n × d_model).
+    AttentionNorm,
+    /// A step of a layer's feed-forward network.
+    Ffn(FfnStep),
+    /// What a layer hands on (n × d_model).
+    Hidden,
+    /// The norm after the last layer (n × d_model).
+    Final,
 }
 
 /// One of the four projections.
@@ -140,6 +156,31 @@ words! {
 }
 
 words! {
+    /// A step of the feed-forward network of a layer, FFN(x) = activation(x · W_1 + b_1) · W_2 + b_2 (Vaswani et al. 2017,
+    /// Eq. 2).
+    FfnStep {
+        /// What it is given (n × d_model)
+        X = "x",
+        /// The matrix that widens (d_model × d_ff)
+        W1 = "w_1",
+        /// Its bias (1 × d_ff)
+        B1 = "b_1",
+        /// x · W_1 + b_1 (n × d_ff)
+        Up = "up",
+        /// After the activation (n × d_ff)
+        Activation = "activation",
+        /// The matrix that narrows (d_ff × d_model)
+        W2 = "w_2",
+        /// Its bias (1 × d_model)
+        B2 = "b_2",
+        /// What it gives (n × d_model)
+        Output = "output",
+        /// That, added to what it was given (n × d_model)
+        Residual = "residual",
+    }
+}
+
+words! {
     /// A step inside a tile of the flash variant.
     TileStep {
         /// The keys of the tile
@@ -221,11 +262,28 @@ impl Head {
 
 impl From<Name> for StepId {
     fn from(name: Name) -> Self {
-        Self { sequence: None, name }
+        Self { sequence: None, layer: None, name }
     }
 }
 
 impl StepId {
+    /// The name in sequence `sequence` of a batch, outside any stack of layers.
+    pub fn of(sequence: Option<usize>, name: Name) -> Self {
+        Self { sequence, ..Self::from(name) }
+    }
+
+    /// The same name in layer `layer` of a stack.
+    #[must_use]
+    pub fn in_layer(self, layer: Option<usize>) -> Self {
+        Self { layer, ..self }
+    }
+
+    /// Its name within its sequence: the same in every sequence of a batch.
+    #[must_use]
+    pub fn within(self) -> Self {
+        Self { sequence: None, ..self }
+    }
+
     /// The same name in sequence `sequence` of a batch.
     #[must_use]
     pub fn in_sequence(self, sequence: Option<usize>) -> Self {
@@ -237,134 +295,6 @@ impl StepId {
         match self.name {
             Name::Head(head, _) | Name::Tile(head, ..) => Some(head),
             _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::X => f.write_str("x"),
-            Self::XKv => f.write_str("x_kv"),
-            Self::W(p) => write!(f, "w_{}", p.letter()),
-            Self::B(p) => write!(f, "b_{}", p.letter()),
-            Self::WQkv => f.write_str("w_qkv"),
-            Self::BQkv => f.write_str("b_qkv"),
-            Self::Qkv => f.write_str("qkv"),
-            Self::Q => f.write_str("q"),
-            Self::K => f.write_str("k"),
-            Self::V => f.write_str("v"),
-            Self::QNorm => f.write_str("q_norm"),
-            Self::KNorm => f.write_str("k_norm"),
-            Self::Head(head, step) => write!(f, "head.{}.{}", head.0 + 1, step.word()),
-            Self::Tile(head, tile, step) => {
-                write!(f, "head.{}.tile.{}.{}", head.0 + 1, tile + 1, step.word())
-            }
-            Self::Stack(stack) => f.write_str(stack.word()),
-            Self::Concat => f.write_str("concat"),
-            Self::Average => f.write_str("average"),
-            Self::Output => f.write_str("output"),
-        }
-    }
-}
-
-impl fmt::Display for StepId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(sequence) = self.sequence {
-            write!(f, "batch.{}.", sequence + 1)?;
-        }
-        self.name.fmt(f)
-    }
-}
-
-/// Text that names no step.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotAStep(pub String);
-
-impl fmt::Display for NotAStep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is not the name of a step", self.0)
-    }
-}
-
-impl FromStr for StepId {
-    type Err = NotAStep;
-
-    fn from_str(text: &str) -> Result<Self, NotAStep> {
-        let wrong = || NotAStep(text.to_owned());
-        let counted = |word: &str| match word.parse::<usize>() {
-            Ok(number) if number >= 1 && !word.starts_with('+') => Ok(number - 1),
-            _ => Err(wrong()),
-        };
-        let mut parts: Vec<&str> = text.split('.').collect();
-        let sequence = match parts.as_slice() {
-            ["batch", number, ..] => {
-                let sequence = counted(number)?;
-                parts.drain(..2);
-                Some(sequence)
-            }
-            _ => None,
-        };
-        let name = match parts.as_slice() {
-            ["head", head, word] => {
-                let step = HeadStep::ALL.iter().find(|step| step.word() == *word).ok_or_else(wrong)?;
-                Name::Head(Head(counted(head)?), *step)
-            }
-            ["head", head, "tile", tile, word] => {
-                let step = TileStep::ALL.iter().find(|step| step.word() == *word).ok_or_else(wrong)?;
-                Name::Tile(Head(counted(head)?), counted(tile)?, *step)
-            }
-            [word] => plain(word).ok_or_else(wrong)?,
-            _ => return Err(wrong()),
-        };
-        Ok(Self { sequence, name })
-    }
-}
-
-fn plain(word: &str) -> Option<Name> {
-    let plain = [
-        Name::X,
-        Name::XKv,
-        Name::WQkv,
-        Name::BQkv,
-        Name::Qkv,
-        Name::Q,
-        Name::K,
-        Name::V,
-        Name::QNorm,
-        Name::KNorm,
-        Name::Concat,
-        Name::Average,
-        Name::Output,
-    ];
-    let projections = Projection::ALL.iter().flat_map(|p| [Name::W(*p), Name::B(*p)]);
-    let stacks = Stack::ALL.iter().map(|stack| Name::Stack(*stack));
-    plain.into_iter().chain(projections).chain(stacks).find(|name| name.to_string() == word)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_id_reads_back_as_itself() {
-        let head = HeadStep::ALL.iter().map(|step| Name::Head(Head(2), *step));
-        let tile = TileStep::ALL.iter().map(|step| Name::Tile(Head(0), 4, *step));
-        let stack = Stack::ALL.iter().map(|stack| Name::Stack(*stack));
-        for name in head.chain(tile).chain(stack).chain([Name::X, Name::W(Projection::O), Name::Concat]) {
-            for sequence in [None, Some(3)] {
-                let id = StepId { sequence, name };
-                assert_eq!(id.to_string().parse(), Ok(id), "{id}");
-            }
-        }
-    }
-
-    #[test]
-    fn people_count_heads_and_sequences_from_one() {
-        let id = Head(1).step(HeadStep::Scores).in_sequence(Some(0));
-        assert_eq!(id.to_string(), "batch.1.head.2.scores");
-        for wrong in ["head.0.scores", "head.1.score", "head.+1.q", "batch.0.x", "scores.1", ""] {
-            assert!(wrong.parse::<StepId>().is_err(), "{wrong}");
         }
     }
 }

@@ -69,6 +69,7 @@ pub fn of(plan: &Plan) -> Vec<(StepId, Memory)> {
         let new = || Memory::rows(&[rows, columns], Kind::New);
         let memory = match (&step.op, before) {
             (Op::Given(_), _) => Memory::rows(&[rows, columns], Kind::Given),
+            (Op::Same(_), Some(whole)) => Memory { kind: Kind::View, ..whole.clone() },
             (Op::Columns(block), Some(whole)) if whole.dims.len() == 2 => Memory {
                 dims: vec![rows, columns],
                 strides: whole.strides.clone(),

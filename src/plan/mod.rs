@@ -2,6 +2,7 @@
 
 pub mod attention;
 pub mod id;
+pub mod layers;
 pub mod masks;
 pub mod memory;
 pub mod names;
@@ -13,7 +14,8 @@ use std::sync::Arc;
 
 use nalgebra::DMatrix;
 
-pub use id::{Head, HeadStep, Name, NotAStep, Projection, Stack, StepId, TileStep};
+pub use id::{FfnStep, Head, HeadStep, Name, NotAStep, Projection, Stack, StepId, TileStep};
+pub use layers::{Layer, Layers, NormPlace};
 pub use spec::Attention;
 
 use crate::fault::Fault;
@@ -27,15 +29,26 @@ pub fn inputs_as<T: Real>(inputs: &Inputs) -> Inputs<T> {
     inputs.iter().map(|(id, value)| (*id, Arc::new(value.map(T::of)))).collect()
 }
 
-/// One attention call with its numbers: what a plan is built from.
+/// One attention call, or a stack of layers around it, with its numbers: what a plan is built from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// Sizes, scale, masks, positions.
+    /// Sizes, scale, masks, positions; in a stack those that its layers share.
     pub attention: Attention,
+    /// The stack of layers, where the call is one.
+    pub layers: Option<Layers>,
     /// How many sequences stand in the batch; `None` where the input had no batch axis.
     pub batch: Option<usize>,
     /// Embeddings (or q, k, v), projections, biases.
     pub inputs: Inputs,
+}
+
+impl Call {
+    /// The attention of every layer; of a call without layers its own.
+    pub fn attentions(&self) -> impl Iterator<Item = &Attention> {
+        let own = self.layers.is_none().then_some(&self.attention);
+        let of_layers = self.layers.iter().flat_map(|stack| &stack.layers).map(|layer| &layer.attention);
+        own.into_iter().chain(of_layers)
+    }
 }
 
 /// Named steps in order; every step's inputs come before it.
@@ -124,6 +137,19 @@ impl Plan {
         }
     }
 
+    /// Puts another operation in the place of a step: its name, what its rows and columns stand for and what follows stay.
+    ///
+    /// # Errors
+    /// The shapes of the inputs do not fit.
+    pub fn replace(&mut self, id: StepId, op: impl Into<Op>, inputs: &[StepId]) -> Result<(), Fault> {
+        let before = self.get(id).map(|step| (step.axes, step.note.clone(), step.repeats));
+        self.add(id, op, inputs)?;
+        if let (Some((axes, note, repeats)), Some(place)) = (before, self.place(id)) {
+            self.steps[place] = Step { axes, note, repeats, ..self.steps[place].clone() };
+        }
+        Ok(())
+    }
+
     /// Says something about a step that its operation cannot know.
     pub fn note(&mut self, id: StepId, note: impl Into<String>) {
         if let Some(place) = self.places.get(&id) {
@@ -168,8 +194,8 @@ impl Plan {
     /// The formula of a step, with its sizes.
     pub fn formula(&self, step: &Step, layout: Layout) -> Formula {
         step.op.formula(&Signs {
-            out: names::sign(step.id.name),
-            inputs: step.inputs.iter().map(|input| names::sign(input.name)).collect(),
+            out: names::sign(step.id),
+            inputs: step.inputs.iter().map(|input| names::sign(*input)).collect(),
             out_shape: step.shape,
             shapes: self.shapes(step),
             layout,
@@ -191,10 +217,14 @@ impl Plan {
         self.steps.iter().filter(|step| step.id.sequence == sequence).map(|step| self.cost_of(step)).sum()
     }
 
-    /// Learned numbers: projections and biases.
+    /// Learned numbers: projections and biases, and in a stack of layers also the matrices of its feed-forward networks
+    /// and the gains and shifts of its norms.
     pub fn parameters(&self) -> u128 {
-        let learned =
-            |step: &&Step| matches!(step.id.name, Name::W(_) | Name::B(_)) && step.inputs.is_empty();
-        self.steps.iter().filter(learned).map(|step| step.shape.0 as u128 * step.shape.1 as u128).sum()
+        let learned = |step: &Step| match &step.op {
+            Op::Given(_) if names::is_learned(step.id.name) => step.shape.0 as u128 * step.shape.1 as u128,
+            Op::LayerNorm(norm) => norm.parameters() as u128,
+            _ => 0,
+        };
+        self.steps.iter().map(learned).sum()
     }
 }

@@ -1,11 +1,20 @@
 //! What steps are called in a title and in a formula, and what their rows and columns stand for.
 
-use super::{Axis, Head, HeadStep, Name, Projection, Stack, TileStep};
+use super::{Axis, FfnStep, Head, HeadStep, Name, Projection, Stack, StepId, TileStep};
 use crate::ops::Role;
 use crate::words::t;
 
-/// A step's name in words, for a title: `scores of head 1`.
-pub fn title(name: Name) -> String {
+/// A step's name in words, for a title: `scores of head 1`, in a stack of layers `scores of head 1, layer 2`.
+pub fn title(id: impl Into<StepId>) -> String {
+    let id = id.into();
+    match (id.layer, id.name) {
+        (None, name) => title_of(name),
+        (Some(layer), Name::X) => format!("what attention is given, layer {}", layer + 1),
+        (Some(layer), name) => format!("{}, layer {}", title_of(name), layer + 1),
+    }
+}
+
+fn title_of(name: Name) -> String {
     let upper = |projection: Projection| projection.letter().to_ascii_uppercase();
     match name {
         Name::X => t!("the input tokens"),
@@ -33,6 +42,12 @@ pub fn title(name: Name) -> String {
         Name::Concat => t!("head outputs side by side"),
         Name::Average => t!("the mean of the heads' outputs"),
         Name::Output => t!("the output, after W_O"),
+        Name::Embedding => "what the layers start from".to_owned(),
+        Name::AttentionResidual => "the residual stream after attention".to_owned(),
+        Name::AttentionNorm => "the residual stream after attention, normalised".to_owned(),
+        Name::Ffn(step) => of_ffn(step).to_owned(),
+        Name::Hidden => "what the layer hands on".to_owned(),
+        Name::Final => "the result, after the last norm".to_owned(),
     }
 }
 
@@ -42,7 +57,7 @@ pub fn kind(name: Name) -> String {
         Name::Head(_, step) => of_head(step),
         Name::Tile(_, _, step) => of_tile(step),
         Name::Stack(stack) => of_stack(stack),
-        other => title(other),
+        other => title_of(other),
     }
 }
 
@@ -64,6 +79,26 @@ fn of_head(step: HeadStep) -> String {
         HeadStep::SinkWeight => t!("the sink's share"),
         HeadStep::Output => t!("output"),
     }
+}
+
+fn of_ffn(step: FfnStep) -> &'static str {
+    match step {
+        FfnStep::X => "what the feed-forward network is given",
+        FfnStep::W1 => "the feed-forward matrix W_1",
+        FfnStep::B1 => "the feed-forward bias b_1",
+        FfnStep::Up => "the feed-forward network, after W_1",
+        FfnStep::Activation => "the feed-forward network, after its activation",
+        FfnStep::W2 => "the feed-forward matrix W_2",
+        FfnStep::B2 => "the feed-forward bias b_2",
+        FfnStep::Output => "what the feed-forward network gives, after W_2",
+        FfnStep::Residual => "the residual stream after the feed-forward network",
+    }
+}
+
+/// Whether a matrix of that name is learned: a projection or a bias.
+pub fn is_learned(name: Name) -> bool {
+    let of_ffn = matches!(name, Name::Ffn(FfnStep::W1 | FfnStep::B1 | FfnStep::W2 | FfnStep::B2));
+    of_ffn || matches!(name, Name::W(_) | Name::B(_))
 }
 
 fn of_tile(step: TileStep) -> String {
@@ -99,10 +134,14 @@ fn of_stack(stack: Stack) -> String {
 /// What a step is to attention, for an operation to speak of.
 pub fn role(name: Name) -> Role {
     match name {
-        Name::X => Role::Input,
+        Name::X | Name::Embedding => Role::Input,
         Name::XKv => Role::Source,
         Name::W(projection) => Role::Projection(projection.letter().to_ascii_uppercase()),
-        Name::B(_) | Name::BQkv => Role::Bias,
+        Name::Ffn(FfnStep::W1) => Role::Projection('1'),
+        Name::Ffn(FfnStep::W2) => Role::Projection('2'),
+        Name::B(_) | Name::BQkv | Name::Ffn(FfnStep::B1 | FfnStep::B2) => Role::Bias,
+        Name::Ffn(FfnStep::Up) => Role::Widened,
+        Name::Ffn(FfnStep::Output) => Role::Narrowed,
         Name::Q => Role::Queries,
         Name::K => Role::Keys,
         Name::V => Role::Values,
@@ -116,8 +155,14 @@ pub fn role(name: Name) -> Role {
     }
 }
 
-/// A step's sign in a formula: `S₁`.
-pub fn sign(name: Name) -> String {
+/// A step's sign in a formula: `S₁`, in layer 2 of a stack `S₁⁽²⁾`.
+pub fn sign(id: impl Into<StepId>) -> String {
+    let id = id.into();
+    let layer = id.layer.map(|layer| format!("⁽{}⁾", superscript(layer + 1)));
+    sign_of(id.name) + &layer.unwrap_or_default()
+}
+
+fn sign_of(name: Name) -> String {
     let upper = |projection: Projection| projection.letter().to_ascii_uppercase();
     match name {
         Name::X => "X".to_owned(),
@@ -183,7 +228,30 @@ pub fn sign(name: Name) -> String {
         Name::Concat => "concat".to_owned(),
         Name::Average => "average".to_owned(),
         Name::Output => "output".to_owned(),
+        Name::Embedding => "E".to_owned(),
+        Name::AttentionResidual => "R".to_owned(),
+        Name::AttentionNorm => "N".to_owned(),
+        Name::Ffn(step) => match step {
+            FfnStep::X => "F",
+            FfnStep::W1 => "W_1",
+            FfnStep::B1 => "b_1",
+            FfnStep::Up => "U",
+            FfnStep::Activation => "G",
+            FfnStep::W2 => "W_2",
+            FfnStep::B2 => "b_2",
+            FfnStep::Output => "D",
+            FfnStep::Residual => "T",
+        }
+        .to_owned(),
+        Name::Hidden => "H".to_owned(),
+        Name::Final => "final".to_owned(),
     }
+}
+
+/// A count in superscript digits: 12 → ¹².
+fn superscript(number: usize) -> String {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    number.to_string().bytes().filter_map(|digit| DIGITS.get(usize::from(digit - b'0'))).collect()
 }
 
 /// A count in subscript digits: 12 → ₁₂.
@@ -201,6 +269,12 @@ pub fn axes(name: Name) -> (Axis, Axis) {
         Name::X | Name::Q | Name::QNorm | Name::Qkv | Name::Concat | Name::Average | Name::Output => {
             (Axis::Queries, Axis::Features)
         }
+        Name::Ffn(FfnStep::W1 | FfnStep::W2) => (Axis::Features, Axis::Features),
+        Name::Ffn(FfnStep::B1 | FfnStep::B2) => (Axis::One, Axis::Features),
+        Name::Embedding | Name::AttentionResidual | Name::AttentionNorm | Name::Ffn(_) => {
+            (Axis::Queries, Axis::Features)
+        }
+        Name::Hidden | Name::Final => (Axis::Queries, Axis::Features),
         Name::XKv | Name::K | Name::V | Name::KNorm => (Axis::Keys, Axis::Features),
         Name::W(_) | Name::WQkv | Name::Stack(_) => (Axis::Features, Axis::Features),
         Name::B(_) | Name::BQkv => (Axis::One, Axis::Features),

@@ -86,7 +86,8 @@ impl Bench {
 
     /// Whether the lesson hides anything, and whether it is hidden now.
     pub(super) fn mask(&self) -> Masks {
-        match (self.problem.attention.masks.is_empty(), self.call.attention.masks.is_empty()) {
+        let is_bare = |call: &Call| call.attentions().all(|attention| attention.masks.is_empty());
+        match (is_bare(&self.problem.call()), is_bare(&self.call)) {
             (true, _) => Masks::None,
             (false, false) => Masks::On,
             (false, true) => Masks::Off,
@@ -132,11 +133,12 @@ impl Bench {
 
     /// Takes all masks away, or puts the lesson's back.
     pub(super) fn toggle_masks(&mut self) -> Outcome<()> {
-        let mut call = self.call.clone();
-        call.attention.masks = match self.mask() {
-            Masks::On => Vec::new(),
-            Masks::Off | Masks::None => self.problem.attention.masks.clone(),
-        };
+        let mut call = Call { inputs: self.call.inputs.clone(), ..self.problem.call() };
+        if self.mask() == Masks::On {
+            call.attention.masks.clear();
+            let layers = call.layers.iter_mut().flat_map(|stack| &mut stack.layers);
+            layers.for_each(|layer| layer.attention.masks.clear());
+        }
         self.follow(call)
     }
 

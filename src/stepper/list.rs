@@ -44,16 +44,21 @@ pub(super) fn natural_width(state: &State) -> usize {
 
 fn entries(state: &State) -> Vec<Entry> {
     let mut entries = Vec::new();
-    let mut before: (Option<usize>, Option<Head>) = (None, None);
+    let mut before: (Option<usize>, Option<usize>, Option<Head>) = (None, None, None);
     for step in state.steps() {
-        let now = (step.id.sequence, step.id.head());
+        let now = (step.id.sequence, step.id.layer, step.id.head());
         if now != before {
             if now.0 != before.0
                 && let Some(sequence) = now.0
             {
                 entries.push(Entry { text: format!("sequence {}", sequence + 1), step: None });
             }
-            if let Some(Head(head)) = now.1 {
+            if now.1 != before.1
+                && let Some(layer) = now.1
+            {
+                entries.push(Entry { text: format!("layer {}", layer + 1), step: None });
+            }
+            if let Some(Head(head)) = now.2 {
                 entries.push(Entry { text: format!("head {}", head + 1), step: None });
             }
             before = now;

@@ -39,15 +39,19 @@ impl State {
             return self.say(format!("there is no head {number}: this lesson has {heads}, counted from 1"));
         }
         let head = Head(number - 1);
-        let StepId { sequence, name } = self.at.step;
+        let StepId { sequence, layer, name } = self.at.step;
         let same = match name {
-            Name::Head(_, step) => Some(StepId { sequence, name: Name::Head(head, step) }),
+            Name::Head(_, step) => Some(StepId { name: Name::Head(head, step), ..self.at.step }),
             _ => None,
         };
         // From outside the heads, to where the head begins.
         let first = || {
             let mut ids = self.bench.trace().plan().steps().iter().map(|step| step.id);
-            ids.find(|id| id.head() == Some(head) && id.sequence == sequence.or(id.sequence))
+            ids.find(|id| {
+                id.head() == Some(head)
+                    && id.sequence == sequence.or(id.sequence)
+                    && id.layer == layer.or(id.layer)
+            })
         };
         if let Some(step) = same.or_else(first) {
             self.trail.clear();
@@ -109,7 +113,7 @@ impl State {
         let named = name.parse::<StepId>().ok();
         let step = named.and_then(|id| plan.get(id).or_else(|| plan.get(id.in_sequence(sequence))));
         let Some(step) = step else {
-            let names: Vec<String> = plan.steps().iter().map(|step| step.id.name.to_string()).collect();
+            let names: Vec<String> = plan.steps().iter().map(|step| step.id.within().to_string()).collect();
             let near = nearest(name, names.iter().map(String::as_str));
             let hint = near.map_or(String::new(), |near| format!(": did you mean {near}?"));
             return self.say(format!("no step is called {name}{hint}"));

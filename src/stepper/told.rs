@@ -23,7 +23,7 @@ const ROOM_FOR_SIZES: usize = 16;
 pub(super) fn heading(scene: &Scene<'_>, step: &Step, theme: Theme, height: usize) -> Vec<Line<'static>> {
     let page = &scene.page;
     let name = step.id.to_string();
-    let title = format!("{}{}", page.between(), page.letters(&names::title(step.id.name)));
+    let title = format!("{}{}", page.between(), page.letters(&names::title(step.id)));
     let title = cut(page, &title, page.width.saturating_sub(width(&name)));
     let mut lines = vec![Line::from(vec![Span::styled(name, theme.name()), Span::raw(title)])];
     if height >= ROOM_FOR_FORMULA {
@@ -54,7 +54,9 @@ pub(super) fn text(state: &State, scene: &Scene<'_>, step: &Step, theme: Theme) 
         for words in table::words(scene, step) {
             lines.extend(paragraph(page, &words, 0));
         }
-        if !state.bench.is_as_told() && scene.story.iter().any(|saying| saying.at.name == step.id.name) {
+        if !state.bench.is_as_told()
+            && scene.story.iter().any(|saying| saying.at.within() == step.id.within())
+        {
             lines.extend(paragraph(
                 page,
                 "(The story tells of the lesson's own numbers, before the changes.)",

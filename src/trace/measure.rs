@@ -83,7 +83,7 @@ pub fn weights<T: Real>(trace: &Trace<T>, sequence: Option<usize>) -> Vec<View<'
     if !heads.is_empty() {
         return heads;
     }
-    let id = StepId { sequence, name: Name::Stack(Stack::Weights) };
+    let id = StepId::of(sequence, Name::Stack(Stack::Weights));
     let (Some(step), Some(place)) = (trace.plan().get(id), trace.plan().place(id)) else { return Vec::new() };
     let crate::plan::Axis::StackedQueries(sheets) = step.axes.0 else { return Vec::new() };
     let rows = step.shape.0 / sheets.max(1);

@@ -58,7 +58,7 @@ const MOST_NUMBERS: u128 = 1 << 28;
 
 /// Whether an operation only looks at a part of its input.
 fn looks_only(op: &Op) -> bool {
-    matches!(op, Op::Columns(_) | Op::Rows(_))
+    matches!(op, Op::Columns(_) | Op::Rows(_) | Op::Same(_))
 }
 
 struct Engine<'a, T: Real> {
@@ -238,6 +238,7 @@ impl<'a, T: Real> Engine<'a, T> {
         let (row, column) = match &step.op {
             Op::Columns(block) => (0, block.from),
             Op::Rows(block) => (block.from, 0),
+            Op::Same(_) => (0, 0),
             _ => return None,
         };
         let whole = self.plan.place(*step.inputs.first()?)?;
@@ -308,7 +309,7 @@ impl<'a, T: Real> Engine<'a, T> {
 fn refuse_overflow<T: Real>(step: &Step, inputs: &[View<'_, T>], value: &DMatrix<T>) -> Outcome<()> {
     let meant = match &step.op {
         Op::Mask(_) | Op::Softmax(_) | Op::OnlineSoftmax(_) | Op::FinishSoftmax(_) => true,
-        Op::ScoresInHalf(_) | Op::RowShare(_) => true,
+        Op::ScoresInHalf(_) | Op::RowShare(_) | Op::Swapped(_) => true,
         Op::Batched(batched) => matches!(batched.ops.first(), Some(Op::Mask(_) | Op::Softmax(_))),
         _ => false,
     };
@@ -323,6 +324,10 @@ fn refuse_overflow<T: Real>(step: &Step, inputs: &[View<'_, T>], value: &DMatrix
             "has no value",
             "its row is all zero and eps is 0, which makes 0/0, or the squares of its row pass the largest number there is",
         ),
+        (Op::LayerNorm(_), true) => (
+            "has no value",
+            "all numbers of its row are equal and eps is 0, which makes 0/0, or the squares of its row pass the largest number there is",
+        ),
         (_, true) => ("has no value", "it adds up opposite infinities, or divides nothing by nothing"),
         (_, false) => {
             ("is too large to compute", "a sum on the way to it passes the largest number there is")
@@ -330,6 +335,7 @@ fn refuse_overflow<T: Real>(step: &Step, inputs: &[View<'_, T>], value: &DMatrix
     };
     let remedy = match &step.op {
         Op::RmsNorm(_) => "give qk_norm an eps above 0, or scale the inputs down",
+        Op::LayerNorm(_) => "give layers an eps above 0, or scale the inputs down",
         _ => "scale the inputs or the projections down",
     };
     Err(Fault::new(format!("{}[{row},{column}] {what}", step.id), why, remedy).into())

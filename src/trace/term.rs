@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::origin::Cell;
-use crate::ops::{Expr, Function, View};
+use crate::ops::{Expr, Function, RowFigure, View};
 use crate::plan::StepId;
 
 /// A sum of more terms than this loses its middle ones; a row of more cells goes by its name.
@@ -27,6 +27,8 @@ pub enum Term {
     Rest(usize, f64),
     /// A row of an earlier step, of which the largest number is meant.
     Row(StepId, usize, Vec<f64>),
+    /// The mean or the variance of a row of an earlier step.
+    Figure(RowFigure, StepId, usize, Vec<f64>),
     /// a + b + …
     Sum(Vec<Term>),
     /// a · b · …
@@ -55,6 +57,10 @@ impl Term {
             Expr::RowMax { input, row } => {
                 let numbers = inputs[*input].row(*row).iter().copied().collect();
                 Self::Max(vec![Self::Row(ids[*input], *row, numbers)])
+            }
+            Expr::Row { figure, input, row } => {
+                let numbers = inputs[*input].row(*row).iter().copied().collect();
+                Self::Figure(*figure, ids[*input], *row, numbers)
             }
             Expr::Max(among) => {
                 let flat = among.iter().flat_map(|expr| match one(expr) {
@@ -110,6 +116,13 @@ impl Term {
             | Self::Computed(number)
             | Self::Rest(_, number) => written(self, *number),
             Self::Row(_, _, numbers) => written(self, largest(numbers.iter().copied())),
+            // A long row goes by its name, and nothing of it is rounded.
+            Self::Figure(figure, _, _, numbers) if numbers.len() > MOST_TERMS => {
+                figure.of(numbers.iter().copied())
+            }
+            Self::Figure(figure, _, _, numbers) => {
+                figure.of(numbers.iter().map(|number| written(self, *number)))
+            }
             Self::Sum(terms) => terms.iter().map(one).sum(),
             Self::Product(factors) => factors.iter().map(one).product(),
             Self::Difference(a, b) => one(a) - one(b),
@@ -125,7 +138,11 @@ impl Term {
         let all = |terms: &[Self]| terms.iter().map(Self::inner_reduced).collect();
         let boxed = |term: &Self| Box::new(term.inner_reduced());
         if self.parts().iter().all(|part| part.is_settled()) {
-            return if self.parts().is_empty() { self.clone() } else { Self::Computed(self.value()) };
+            return if self.is_settled() && self.parts().is_empty() {
+                self.clone()
+            } else {
+                Self::Computed(self.value())
+            };
         }
         match self {
             Self::Sum(terms) => Self::Sum(all(terms)),
@@ -151,6 +168,7 @@ impl Term {
                 let is_constant = |term: &Self| matches!(term, Self::Constant(_) | Self::Apply(..));
                 is_constant(a) && is_constant(b) && a.is_settled() && b.is_settled()
             }
+            Self::Figure(..) => false,
             other => other.parts().is_empty(),
         }
     }
@@ -182,7 +200,9 @@ impl Term {
             Self::Cell(cell, _) => add(*cell),
             // A row that is only looked through for its largest number stands beside its cells in a short sum; a long
             // row would bring every cell of a sum that was shortened.
-            Self::Row(step, row, numbers) if numbers.len() <= MOST_TERMS => {
+            Self::Row(step, row, numbers) | Self::Figure(_, step, row, numbers)
+                if numbers.len() <= MOST_TERMS =>
+            {
                 for column in 0..numbers.len() {
                     add(Cell { step: *step, row: *row, column });
                 }

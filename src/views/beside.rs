@@ -120,7 +120,7 @@ pub fn write(beside: &Beside<'_>, out: &mut dyn Write) -> io::Result<()> {
         if *difference != Difference::None {
             so_far = "the same";
         }
-        table::name_step(numbers.get(&id.name).copied(), id, page, out)?;
+        table::name_step(numbers.get(&id.within()).copied(), id, page, out)?;
         if let Some(first) = first.as_ref().filter(|first| first.id == id) {
             mark(first, INDENT, page, out)?;
         }

@@ -88,7 +88,7 @@ pub(super) fn cell(name: Name, at: At) -> String {
         (Name::Stack(stack), Some(head)) => Name::Head(Head(head), stack.of_a_head()),
         (other, _) => other,
     };
-    let id = StepId { sequence: at.sequence, name };
+    let id = StepId::of(at.sequence, name);
     format!("{id}[{},{}]", at.row + 1, at.column + 1)
 }
 

@@ -219,7 +219,7 @@ fn figures(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
         grid.cells.push(comparison.sides.iter().map(of).collect());
     };
     let shape = |side: &Compared, name: Name| {
-        side.trace.plan().get(StepId { sequence, name }).map_or("–".to_owned(), |step| facing(step.shape))
+        side.trace.plan().get(StepId::of(sequence, name)).map_or("–".to_owned(), |step| facing(step.shape))
     };
     row("num_heads", &|side| {
         let (named, run) = (side.call.attention.num_heads, side.figures.entropies.len());

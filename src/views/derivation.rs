@@ -7,11 +7,13 @@
 //! expression := term { (" + " | " − ") term }        name := step "[" row "," column "]"
 //! term       := factor { ("·" | "/") factor }        row  := step "[" row "]"
 //! factor     := number | name | "m" | "(" expression ")" | "{" count " terms" [ ": " number ] "}"
-//!               | ("e^" | "√" | "cos " | "sin " | "tanh ") factor | "float16(" expression ")"
+//!               | ("e^" | "√" | "cos " | "sin " | "tanh ") factor | ("float16(" | "erf(") expression ")"
 //!               | "max(" (expression | row) { ", " expression } ")"
+//!               | ("mean(" | "variance(") (row | number { ", " number }) ")"
 //! ```
 //!
-//! Inside a head its own steps go by their last word: `q[3,1]` in `head.1.scores[3,3]` is `head.1.q[3,1]`.
+//! Inside a head its own steps go by their last word: `q[3,1]` in `head.1.scores[3,3]` is `head.1.q[3,1]`. Inside a layer of a
+//! stack its own go without the layer: `concat[1,1]` in `layer.2.output[1,1]` is `layer.2.concat[1,1]`.
 
 use crate::ops::Function;
 use crate::plan::{Name, StepId};
@@ -148,13 +150,14 @@ fn with_max_computed(term: &Term) -> Term {
     }
 }
 
-/// The name of a step as a step of `scope` calls it: inside the same head by its last word.
+/// The name of a step as a step of `scope` calls it: inside the same head by its last word, inside the same layer without
+/// the layer.
 pub fn short_name(step: StepId, scope: StepId) -> String {
+    let beside = step.sequence == scope.sequence && step.layer == scope.layer;
     match (step.name, scope.name) {
-        (Name::Head(head, word), Name::Head(own, _)) if head == own && step.sequence == scope.sequence => {
-            word.word().to_owned()
-        }
-        _ if step.sequence == scope.sequence => step.name.to_string(),
+        (Name::Head(head, word), Name::Head(own, _)) if head == own && beside => word.word().to_owned(),
+        _ if beside => step.name.to_string(),
+        _ if step.sequence == scope.sequence => step.within().to_string(),
         _ => step.to_string(),
     }
 }
@@ -194,6 +197,16 @@ impl Writer {
             Term::Rest(count, _) if self.in_names => format!("{{{count} terms}}"),
             Term::Rest(count, sum) => format!("{{{count} terms: {}}}", figure(*sum, self.digits)),
             Term::Row(step, row, numbers) => self.row(*step, *row, numbers),
+            Term::Figure(figure, step, row, numbers) if self.in_names || numbers.len() > MOST_TERMS => {
+                format!("{}({}[{}])", figure.word(), short_name(*step, self.scope), row + 1)
+            }
+            Term::Figure(figure, _, _, numbers) => {
+                let numbers: Vec<String> = numbers
+                    .iter()
+                    .map(|number| crate::views::derivation::figure(*number, self.digits))
+                    .collect();
+                format!("{}({})", figure.word(), numbers.join(", "))
+            }
             Term::Max(_) if self.in_names && place != Place::Free => "m".to_owned(),
             Term::Max(among) => self.list_of_max(among),
             Term::Sum(terms) => {
@@ -239,6 +252,8 @@ impl Writer {
                     Function::Tanh => format!("tanh {x}"),
                     Function::Sin => format!("sin {x}"),
                     Function::Cos => format!("cos {x}"),
+                    Function::Erf if x.starts_with('(') => format!("erf{x}"),
+                    Function::Erf => format!("erf({x})"),
                     Function::Half if x.starts_with('(') => format!("float16{x}"),
                     Function::Half => format!("float16({x})"),
                 }

@@ -7,15 +7,15 @@ const MOST_ROWS: usize = 32;
 const ROWS_BESIDE_GAP: usize = 8;
 
 /// The rows and columns to show, in order; `None` is the gap.
-pub(super) struct Excerpt {
-    pub(super) rows: Vec<Option<usize>>,
-    pub(super) columns: Vec<Option<usize>>,
+pub(crate) struct Excerpt {
+    pub(crate) rows: Vec<Option<usize>>,
+    pub(crate) columns: Vec<Option<usize>>,
     left_out: Option<String>,
 }
 
 impl Excerpt {
     /// What to show of a matrix of this shape.
-    pub(super) fn of((rows, columns): (usize, usize)) -> Self {
+    pub(crate) fn of((rows, columns): (usize, usize)) -> Self {
         let shown_rows = lines(rows, MOST_ROWS, ROWS_BESIDE_GAP);
         let shown_columns = lines(columns, MOST_COLUMNS, COLUMNS_BESIDE_GAP);
         let missing = [(rows, &shown_rows, "rows"), (columns, &shown_columns, "columns")]
@@ -29,7 +29,7 @@ impl Excerpt {
     }
 
     /// Says what is left out, where something is.
-    pub(super) fn note(&self) -> Option<&str> {
+    pub(crate) fn note(&self) -> Option<&str> {
         self.left_out.as_deref()
     }
 }

@@ -9,7 +9,7 @@ use super::derivation::{Derivation, figure};
 use super::page::{Detail, Page, width};
 use super::sheet::spoken;
 use super::{Scene, table};
-use crate::plan::{Axis, Name, Step, StepId, names};
+use crate::plan::{Axis, FfnStep, Name, Step, StepId, names};
 use crate::trace::Cell;
 use crate::trace::origin::{Branch, Depth, End};
 
@@ -177,10 +177,19 @@ pub fn place_of(scene: &Scene<'_>, step: &Step, cell: Cell) -> String {
     let (row, column) = (part(step.axes.0, &rows, cell.row), part(step.axes.1, &columns, cell.column));
     // What stands in the input neither asks nor answers yet.
     let row = match step.id.name {
-        Name::X | Name::XKv => rows.get(cell.row).map_or(String::new(), |name| format!(", token {name}")),
+        Name::X
+        | Name::XKv
+        | Name::Embedding
+        | Name::AttentionResidual
+        | Name::AttentionNorm
+        | Name::Hidden
+        | Name::Final
+        | Name::Ffn(FfnStep::X | FfnStep::Up | FfnStep::Activation | FfnStep::Output | FfnStep::Residual) => {
+            rows.get(cell.row).map_or(String::new(), |name| format!(", token {name}"))
+        }
         _ => row,
     };
-    format!("{}{row}{column}", names::title(step.id.name))
+    format!("{}{row}{column}", names::title(step.id))
 }
 
 /// What a row or a column of that name is called: `query c`, `number 2`; nothing where there is one line only.

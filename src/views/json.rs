@@ -24,6 +24,10 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
         config.insert("batch".to_owned(), json!(count));
         config.insert("sequences_shown".to_owned(), json!(shown));
     }
+    let layers = scene.trace.plan().steps().iter().filter_map(|step| step.id.layer).max();
+    if let (Some(last), Some(config)) = (layers, config.as_object_mut()) {
+        config.insert("num_layers".to_owned(), json!(last + 1));
+    }
     let layout = match scene.page.layout {
         Layout::Rows => "rows",
         Layout::Columns => "columns",
@@ -69,7 +73,7 @@ pub fn write_step(
         "{{\"id\": {}, \"title\": {}, \"formula\": {}, \"inputs\": {}, \"shape\": [{rows}, {columns}], \
          \"rows\": {}, \"columns\": {}, \"value\": ",
         json!(step.id.to_string()),
-        json!(names::title(step.id.name)),
+        json!(names::title(step.id)),
         json!(formula),
         json!(inputs),
         quiet(&json!(sheet.rows)),

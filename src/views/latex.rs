@@ -68,7 +68,7 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
             writeln!(out, "\n\\section*{{{here}}}")?;
             section = here;
         }
-        write_step(scene, numbers.get(&step.id.name).copied().unwrap_or(0), step, out)?;
+        write_step(scene, numbers.get(&step.id.within()).copied().unwrap_or(0), step, out)?;
     }
     writeln!(out, "\n\\end{{document}}")
 }
@@ -76,28 +76,33 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
 /// The section in which a step stands: what comes before the heads, each head, what comes after.
 fn section_of(id: StepId) -> String {
     let section = match (id.head(), id.name) {
+        (None, Name::Embedding) => "Embedding".to_owned(),
+        (None, Name::Final) => "Last norm".to_owned(),
+        (None, Name::Ffn(_) | Name::Hidden) => "Feed-forward network".to_owned(),
+        (None, Name::AttentionResidual | Name::AttentionNorm) => "All heads together".to_owned(),
         (Some(head), _) => format!("Head {}", head.0 + 1),
         (None, Name::Concat | Name::Average | Name::Output) => "All heads together".to_owned(),
         (None, Name::W(Projection::O) | Name::B(Projection::O)) => "All heads together".to_owned(),
         _ => "Input and projections".to_owned(),
     };
-    match id.sequence {
-        Some(sequence) => format!("{section} (sequence {})", sequence + 1),
-        None => section,
+    match (id.sequence, id.layer) {
+        (Some(sequence), _) => format!("{section} (sequence {})", sequence + 1),
+        (None, Some(layer)) => format!("{section} (layer {})", layer + 1),
+        (None, None) => section,
     }
 }
 
 fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write) -> io::Result<()> {
     let detail = scene.page.detail;
     let formula = scene.trace.plan().formula(step, scene.page.layout);
-    let title = said(scene, &names::title(step.id.name));
+    let title = said(scene, &names::title(step.id));
     let sizes = if detail == Detail::Bare { String::new() } else { said(scene, &formula.sizes) };
     let id = tex::text(&step.id.to_string());
     writeln!(out, "\n\\step{{{number}}}{{{id}}}{{{title}}}{{{sizes}}}")?;
     let Some(value) = scene.trace.get(step.id) else { return Ok(()) };
     let sheet = Sheet::new(step, value, scene.labels, scene.page.layout).with_exact(scene.exact, step.id);
     let matrix = Matrix::new(scene, step, &sheet);
-    let sign = tex::formula(&names::sign(step.id.name));
+    let sign = tex::formula(&names::sign(step.id));
     let is_told = detail != Detail::Bare && !step.inputs.is_empty();
     display(&sign, is_told.then_some(formula.equation.as_str()), &matrix, out)?;
     if let Some(note) = matrix.note() {

@@ -32,19 +32,19 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     let numbers = table::numbers(scene);
     for step in scene.steps.iter().filter_map(|id| scene.trace.plan().get(*id)) {
-        write_step(scene, numbers.get(&step.id.name).copied().unwrap_or(0), step, out)?;
+        write_step(scene, numbers.get(&step.id.within()).copied().unwrap_or(0), step, out)?;
     }
     Ok(())
 }
 
 fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "\n## {number}. `{}`: {}", step.id, line(scene, &names::title(step.id.name)))?;
+    writeln!(out, "\n## {number}. `{}`: {}", step.id, line(scene, &names::title(step.id)))?;
     let detail = scene.page.detail;
     if detail != Detail::Bare {
         let formula = scene.trace.plan().formula(step, scene.page.layout);
         let maths = tex::formula(&formula.equation);
         if step.inputs.is_empty() {
-            let sign = tex::formula(&names::sign(step.id.name));
+            let sign = tex::formula(&names::sign(step.id));
             writeln!(out, "\n$`{sign}`$ given, {}", line(scene, &formula.sizes))?;
         } else {
             writeln!(out, "\n```math\n{maths}\n```")?;

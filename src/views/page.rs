@@ -164,6 +164,16 @@ pub fn ascii(text: &str) -> String {
             'ᶜ' => plain.push_str("^c"),
             'ᵇ' => plain.push_str("^b"),
             'ᵐ' => plain.push_str("^m"),
+            '⁽' => {
+                // S₁⁽²⁾ is S of head 1 in layer 2.
+                plain.push_str("^(");
+                while let Some(digit) = letters.next_if(|c| above(*c).is_some()) {
+                    plain.extend(above(digit));
+                }
+                if letters.next_if_eq(&'⁾').is_some() {
+                    plain.push(')');
+                }
+            }
             '²' => plain.push_str("^2"),
             '✓' => plain.push_str("ok"),
             '✗' => plain.push_str("no"),
@@ -184,6 +194,12 @@ pub fn ascii(text: &str) -> String {
     plain
 }
 
+/// The digit that stands above the line.
+fn above(c: char) -> Option<char> {
+    let at = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'].iter().position(|digit| *digit == c)?;
+    char::from_digit(u32::try_from(at).ok()?, 10)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,6 +209,7 @@ mod tests {
         assert_eq!(ascii("S₁ = Q₁K₁ᵀ / √d_k · 3×2 → 3×3"), "S1 = Q1K1^T / sqrt(d_k) * 3x2 -> 3x3");
         assert_eq!(ascii("e^(5/(2√2)) · √(mean)"), "e^(5/(2sqrt(2))) * sqrt(mean)");
         assert_eq!(ascii("e⁰ ≥ eⁿ"), "e^0 >= e^n");
+        assert_eq!(ascii("K₁⁽¹²⁾ᵀ"), "K1^(12)^T");
     }
 
     #[test]

@@ -4,12 +4,14 @@ use std::collections::HashSet;
 
 use super::Scene;
 use crate::arrays::{Array, Kind};
-use crate::ops::View;
-use crate::plan::{HeadStep, Name, StepId};
+use crate::ops::{Op, View};
+use crate::plan::{Axis, Head, HeadStep, Name, StepId, names};
 
-/// The name in a file of what a step holds, and whether it is stacked over heads; `None` where files do not have it.
-pub fn file_name(name: Name) -> Option<String> {
-    match name {
+/// The name in a file of what a step holds, with the prefix of its layer in a stack (`layer.2.weights`); `None` where files
+/// do not have it. Sequences stand on an axis, and are not in the name.
+pub fn file_name(id: impl Into<StepId>) -> Option<String> {
+    let id = id.into();
+    let name = match id.name {
         Name::Head(_, step) => Some(
             match step {
                 HeadStep::Q => "q_heads",
@@ -22,7 +24,11 @@ pub fn file_name(name: Name) -> Option<String> {
         ),
         Name::Tile(..) => None,
         other => Some(other.to_string()),
-    }
+    }?;
+    Some(match id.layer {
+        Some(layer) => format!("layer.{}.{name}", layer + 1),
+        None => name,
+    })
 }
 
 /// The chosen steps as arrays, in the order of the computation.
@@ -34,10 +40,9 @@ pub fn arrays(scene: &Scene<'_>, keep_batch_axis: bool) -> Vec<(String, Array)> 
     let mut groups: Vec<Vec<StepId>> = Vec::new();
     // A wrong run may have what files call so beside the heads' own: what stands under the name itself counts.
     let steps = scene.trace.plan().steps().iter().map(|step| step.id);
-    let whole: HashSet<Option<String>> =
-        steps.filter(|id| id.head().is_none()).map(|id| file_name(id.name)).collect();
+    let whole: HashSet<Option<String>> = steps.filter(|id| id.head().is_none()).map(file_name).collect();
     for id in scene.steps {
-        let Some(name) = file_name(id.name) else { continue };
+        let Some(name) = file_name(*id) else { continue };
         let stands_alone = id.head().is_some() && whole.contains(&Some(name.clone()));
         let is_there = scene.trace.get(*id).is_some();
         if !is_there || stands_alone || repeats_a_shared_head(scene, *id) {
@@ -65,10 +70,19 @@ pub fn arrays(scene: &Scene<'_>, keep_batch_axis: bool) -> Vec<(String, Array)> 
 fn repeats_a_shared_head(scene: &Scene<'_>, id: StepId) -> bool {
     match id.name {
         Name::Head(head, HeadStep::K | HeadStep::V | HeadStep::KNorm | HeadStep::KRot | HeadStep::VRot) => {
-            !scene.kv_sheets.contains(&head.0)
+            match id.layer {
+                None => !scene.kv_sheets.contains(&head.0),
+                Some(_) => head.0 > 0 && keys_of(scene, id, head) == keys_of(scene, id, Head(head.0 - 1)),
+            }
         }
         _ => false,
     }
+}
+
+/// The columns of all keys that a head reads: layers of a stack may share keys in different ways.
+fn keys_of<'a>(scene: &'a Scene<'_>, id: StepId, head: Head) -> Option<&'a Op> {
+    let keys = StepId { name: Name::Head(head, HeadStep::K), ..id };
+    scene.trace.plan().get(keys).map(|step| &step.op)
 }
 
 fn stack(scene: &Scene<'_>, ids: &[StepId], keep_batch_axis: bool) -> Option<Array> {
@@ -84,7 +98,7 @@ fn stack(scene: &Scene<'_>, ids: &[StepId], keep_batch_axis: bool) -> Option<Arr
         shape.push(sheets);
     }
     match ids[0].name {
-        Name::B(_) => shape.push(columns),
+        name if names::axes(name).0 == Axis::One => shape.push(columns),
         _ => shape.extend([rows, columns]),
     }
     let mut data = Vec::with_capacity(views.len() * rows * columns);

@@ -30,7 +30,7 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
     let numbers = numbers(scene);
     for id in scene.steps {
         if let Some(step) = scene.trace.plan().get(*id) {
-            write_step(scene, numbers.get(&id.name).copied().unwrap_or(0), step, out)?;
+            write_step(scene, numbers.get(&id.within()).copied().unwrap_or(0), step, out)?;
         }
     }
     if scene.steps.len() == numbers.len() && numbers.len() > LONG && scene.page.detail == Detail::Told {
@@ -41,10 +41,10 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Where each step stands, from 1: the same number in every sequence of a batch, and whatever else is shown.
-pub fn numbers(scene: &Scene<'_>) -> HashMap<Name, usize> {
+pub fn numbers(scene: &Scene<'_>) -> HashMap<StepId, usize> {
     let first = |step: &&Step| step.id.sequence.is_none_or(|sequence| sequence == 0);
     let steps = scene.trace.plan().steps().iter().filter(first);
-    steps.enumerate().map(|(place, step)| (step.id.name, place + 1)).collect()
+    steps.enumerate().map(|(place, step)| (step.id.within(), place + 1)).collect()
 }
 
 /// Title, summary and source, each where there is one.
@@ -138,7 +138,7 @@ pub fn name_step(number: Option<usize>, id: StepId, page: &Page, out: &mut dyn W
     writeln!(out)?;
     let number = number.map(|number| number.to_string()).unwrap_or_default();
     let name = format!("{number:>2}  {id}");
-    let title = page.letters(&called::title(id.name));
+    let title = page.letters(&called::title(id));
     if super::page::width(&name) + super::page::width(&title) + 3 <= page.width {
         return writeln!(out, "{}{}{title}", name.cyan().bold(), page.between());
     }
@@ -258,7 +258,7 @@ pub fn words(scene: &Scene<'_>, step: &Step) -> Vec<String> {
         }
         lines.push(line);
     }
-    for saying in scene.story.iter().filter(|saying| saying.at.name == step.id.name) {
+    for saying in scene.story.iter().filter(|saying| saying.at.within() == step.id.within()) {
         let cell = |id: crate::plan::StepId, row: usize, column: usize| {
             let id = if scene.trace.plan().get(id).is_some() { id } else { id.in_sequence(step.id.sequence) };
             let value = scene.trace.get(id)?;

@@ -94,7 +94,8 @@ impl<'a> Reader<'a> {
             ("cos ", f64::cos),
             ("sin ", f64::sin),
             ("tanh ", f64::tanh),
-            // Its bracket is read as a factor in brackets.
+            // Their bracket is read as a factor in brackets.
+            ("erf", libm::erf),
             ("float16", |x| half::f16::from_f32(x as f32).to_f64()),
         ] {
             if self.took(sign) {
@@ -103,6 +104,15 @@ impl<'a> Reader<'a> {
         }
         if self.took("max(") {
             return self.largest();
+        }
+        for figure in ["mean(", "variance("] {
+            if self.took(figure) {
+                let numbers = self.numbers_of_a_row();
+                let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
+                let middle = mean(&numbers);
+                let squares: Vec<f64> = numbers.iter().map(|x| (x - middle).powi(2)).collect();
+                return if figure == "mean(" { middle } else { mean(&squares) };
+            }
         }
         for (sign, number) in [("−∞", f64::NEG_INFINITY), ("∞", f64::INFINITY), ("NaN", f64::NAN)] {
             if self.took(sign) {
@@ -151,6 +161,24 @@ impl<'a> Reader<'a> {
                 return largest;
             }
         }
+    }
+
+    /// `step[1])`, or `0.5, -1)`
+    fn numbers_of_a_row(&mut self) -> Vec<f64> {
+        let before = self.rest.clone();
+        let name = self.word(is_of_a_name);
+        if name.starts_with(char::is_alphabetic) && self.took("[") {
+            let row = self.count();
+            self.need("])");
+            return (self.names.row)(name, row);
+        }
+        self.rest = before;
+        let mut numbers = vec![self.sum()];
+        while self.took(", ") {
+            numbers.push(self.sum());
+        }
+        self.need(")");
+        numbers
     }
 
     fn number(&mut self) -> f64 {

@@ -143,7 +143,7 @@ impl Task {
         let sequences: Vec<Option<usize>> =
             self.batch.map_or(vec![None], |count| (0..count).map(Some).collect());
         for sequence in sequences {
-            let own = |name: Name| StepId { sequence, name };
+            let own = |name: Name| StepId::of(sequence, name);
             match self.source {
                 Source::Own => {
                     put(own(Name::X), bell(&mut numbers, self.n_q, self.d_model, self.size));
@@ -183,7 +183,7 @@ impl Task {
             fully_masked_rows: FullyMaskedRows::Zeros,
             ..Attention::multi_head(self.d_model, h)
         };
-        Call { attention, batch: self.batch, inputs }
+        Call { attention, layers: None, batch: self.batch, inputs }
     }
 
     fn masks(&self, numbers: &mut Numbers) -> Vec<Mask> {

@@ -2,6 +2,7 @@
 
 use super::{TraceArgs, TraceFormat, Way};
 use crate::fault::{Fault, Outcome};
+use crate::lesson::Problem;
 
 /// Refuses what the chosen format cannot show.
 ///
@@ -80,6 +81,31 @@ fn arrays(args: &TraceArgs) -> Outcome<()> {
         );
     }
     Ok(())
+}
+
+/// Programs and mistakes are of one attention call, and a lesson may be a stack of layers.
+///
+/// # Errors
+/// The flag that does not fit the lesson.
+pub(super) fn of_a_stack(args: &TraceArgs, problem: &Problem) -> Outcome<()> {
+    if problem.layers.is_none() {
+        return Ok(());
+    }
+    match args.format {
+        _ if args.mistake.is_some() => refused(
+            "--mistake",
+            "a stack of layers is not computed wrongly",
+            "the known mistakes are of one attention call",
+            "take a lesson without layers",
+        ),
+        TraceFormat::Python | TraceFormat::Ipynb => refused(
+            "--format",
+            "a stack of layers is not written as a program",
+            "scripts and notebooks are of one attention call",
+            "use json, csv or npz for the numbers, or take a lesson without layers",
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// Exact forms are text: what holds numbers only has no place for them.

@@ -2,7 +2,21 @@
 //!
 //! These are the parts as they were written; the room `course` computes, tells and asks them.
 
+mod figures;
+mod parts;
+mod questions;
+mod runs;
+mod tasks;
+#[cfg(test)]
+mod tests;
+
 use serde_yaml::Value;
+
+pub(super) use figures::{pin, quantity};
+pub(super) use parts::{read as parts, sentence, step_in_run, topics};
+pub use questions::MYTHS;
+pub(super) use questions::read as questions;
+pub(super) use runs::read as runs;
 
 use super::{Quantity, Question};
 use crate::plan::StepId;

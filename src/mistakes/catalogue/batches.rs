@@ -43,7 +43,7 @@ fn across_the_batch(draft: &mut Draft<'_>) -> Option<()> {
         .collect::<Option<Vec<[Columns; 3]>>>()?;
     draft.retain(|step| step.id.head().is_none());
     let of_all = |name: Name| -> Vec<StepId> {
-        sequences.iter().map(|sequence| StepId { sequence: *sequence, name }).collect()
+        sequences.iter().map(|sequence| StepId::of(*sequence, name)).collect()
     };
     for token in 0..n {
         for (head, [q, k, v]) in blocks.iter().enumerate() {
@@ -65,7 +65,7 @@ fn across_the_batch(draft: &mut Draft<'_>) -> Option<()> {
         let merged = Rearrange::new(n, h * d_v, "this sequence's rows of [{*}]", |r, c| {
             Place::of(r * h + c / d_v, row, c % d_v)
         });
-        draft.set(StepId { sequence: *sequence, name: Name::Concat }, merged, &outputs)?;
+        draft.set(StepId::of(*sequence, Name::Concat), merged, &outputs)?;
     }
     Some(())
 }

@@ -160,7 +160,7 @@ pub(super) fn merged_straight(draft: &mut Draft<'_>) -> Option<()> {
     }
     let (n, _) = draft.lengths()?;
     for sequence in draft.sequences() {
-        let id = StepId { sequence, name: Name::Concat };
+        let id = StepId::of(sequence, Name::Concat);
         let heads: Vec<StepId> =
             (0..h).map(|head| Head(head).step(HeadStep::Output).in_sequence(sequence)).collect();
         let merged = Rearrange::new(n, h * d, "[{*}].reshape(n, h·d_v)", |r, c| {
@@ -213,7 +213,7 @@ fn across(draft: &mut Draft<'_>, merge: Merge) -> Option<()> {
     draft.retain(|step| step.id.head().is_none());
     draft.set_heads(n);
     for sequence in draft.sequences() {
-        let own = |name: Name| StepId { sequence, name };
+        let own = |name: Name| StepId::of(sequence, name);
         for token in 0..n {
             let heads = |width: usize| {
                 Rearrange::new(h, width, "a token's row of {0} as (h, d)", |r, c| {

@@ -40,9 +40,9 @@ pub(super) const ALL: &[Mistake] = &[
                 for sequence in draft.sequences() {
                     let heads: Vec<StepId> =
                         (0..h).map(|head| Head(head).step(HeadStep::Output).in_sequence(sequence)).collect();
-                    let average = StepId { sequence, name: Name::Average };
+                    let average = StepId::of(sequence, Name::Average);
                     draft.put(average, Average, &heads);
-                    draft.set(StepId { sequence, name: Name::Concat }, Concat, &vec![average; h])?;
+                    draft.set(StepId::of(sequence, Name::Concat), Concat, &vec![average; h])?;
                 }
                 Some(())
             }),
@@ -112,7 +112,7 @@ fn projected(
     wrong: impl Fn(&Op, &[StepId]) -> Option<(Op, Vec<StepId>)>,
 ) -> Option<()> {
     for sequence in draft.sequences() {
-        let id = StepId { sequence, name: Name::Output };
+        let id = StepId::of(sequence, Name::Output);
         let step = draft.get(id)?;
         if !matches!(step.op, Op::Project(_) | Op::ProjectTransposed(_) | Op::ProjectMean(_)) {
             return None;

@@ -163,7 +163,7 @@ fn made(projection: Projection) -> Name {
 
 /// A projection in every sequence: its id, how it is made, and from what (x, w, and perhaps b).
 fn projected(draft: &Draft<'_>, projection: Projection) -> Option<Vec<(StepId, Op, Vec<StepId>)>> {
-    let ids = draft.sequences().into_iter().map(|sequence| StepId { sequence, name: made(projection) });
+    let ids = draft.sequences().into_iter().map(|sequence| StepId::of(sequence, made(projection)));
     ids.map(|id| {
         let step = draft.get(id)?;
         let is_product = matches!(step.op, Op::Project(_) | Op::ProjectTransposed(_) | Op::ProjectBlocks(_));
@@ -214,7 +214,7 @@ fn interleaved(draft: &mut Draft<'_>, column: fn(usize, usize, usize, usize) -> 
             return None; // nothing is packed where keys come from another input
         }
         let rows = draft.get(q.0)?.shape.0;
-        let packed = StepId { sequence: q.0.sequence, name: Name::Qkv };
+        let packed = StepId::of(q.0.sequence, Name::Qkv);
         let bias = some_bias.map(|_| StepId::from(Name::BQkv));
         let inputs: Vec<StepId> = [x, Name::WQkv.into()].into_iter().chain(bias).collect();
         draft.put(packed, Project, &inputs);
@@ -256,14 +256,13 @@ fn sources(draft: &mut Draft<'_>, from: [Name; 3]) -> Option<()> {
     let mut lengths = None;
     for (projection, source) in [Q, K, V].into_iter().zip(from) {
         for (id, op, inputs) in projected(draft, projection)? {
-            let x = StepId { sequence: id.sequence, name: Name::X };
-            let other = StepId { sequence: id.sequence, name: Name::XKv };
+            let x = StepId::of(id.sequence, Name::X);
+            let other = StepId::of(id.sequence, Name::XKv);
             let (n_q, n_kv) = (draft.get(x)?.shape.0, draft.get(other)?.shape.0);
             let rows = |name| if name == Name::X { n_q } else { n_kv };
             lengths = Some((rows(from[0]), rows(from[1])));
-            let inputs: Vec<StepId> = std::iter::once(StepId { sequence: id.sequence, name: source })
-                .chain(inputs.into_iter().skip(1))
-                .collect();
+            let inputs: Vec<StepId> =
+                std::iter::once(StepId::of(id.sequence, source)).chain(inputs.into_iter().skip(1)).collect();
             draft.set(id, op, &inputs)?;
         }
     }

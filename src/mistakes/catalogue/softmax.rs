@@ -162,7 +162,7 @@ fn averaged(draft: &mut Draft<'_>) -> Option<()> {
     for sequence in draft.sequences() {
         let heads: Vec<StepId> =
             (0..h).map(|head| Head(head).step(HeadStep::Weights).in_sequence(sequence)).collect();
-        draft.put(StepId { sequence, name: WEIGHTS }, Average, &heads);
+        draft.put(StepId::of(sequence, WEIGHTS), Average, &heads);
     }
     Some(())
 }

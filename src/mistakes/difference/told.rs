@@ -192,6 +192,10 @@ fn noun(name: Name) -> Noun {
         Name::Concat => many("concatenated heads"),
         Name::Average => one("mean of the heads' outputs"),
         Name::Output => one("output"),
+        Name::Embedding | Name::AttentionResidual | Name::AttentionNorm | Name::Hidden | Name::Final => {
+            one(&names::kind(name))
+        }
+        Name::Ffn(_) => one(&names::kind(name)),
     }
 }
 

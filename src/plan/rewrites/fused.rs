@@ -23,7 +23,7 @@ fn add_sequence(
     loop_plan: &Plan,
     sequence: Option<usize>,
 ) -> Result<(), Fault> {
-    let own = |name: Name| StepId { sequence, name };
+    let own = |name: Name| StepId::of(sequence, name);
     let (h, g) = (call.attention.num_heads, call.attention.num_kv_heads);
     for step in loop_plan.steps().iter().filter(|step| step.inputs.is_empty() && step.id.sequence == sequence)
     {
@@ -58,7 +58,7 @@ fn add_sequence(
 
 /// Q, K and V as one product where they come from one input; as three where they do not.
 fn project(plan: &mut Plan, call: &Call, loop_plan: &Plan, sequence: Option<usize>) -> Result<(), Fault> {
-    let own = |name: Name| StepId { sequence, name };
+    let own = |name: Name| StepId::of(sequence, name);
     let three = [(Name::Q, Projection::Q), (Name::K, Projection::K), (Name::V, Projection::V)];
     let steps: Vec<_> = three.iter().filter_map(|(name, _)| loop_plan.get(own(*name))).collect();
     let projected = steps.len() == 3 && steps.iter().all(|step| step.op == Op::Project(Project));
@@ -105,14 +105,14 @@ fn add_batched(
         .filter_map(|input| match input.name {
             Name::Head(_, step) => {
                 let from = stack_for(step);
-                Some((StepId { sequence, name: Name::Stack(from) }, if on_keys(from) { g } else { h }))
+                Some((StepId::of(sequence, Name::Stack(from)), if on_keys(from) { g } else { h }))
             }
             _ => None,
         })
         .collect();
     let ids: Vec<StepId> = inputs.iter().map(|(id, _)| *id).collect();
     let batched = Batched { ops, sheets: inputs.iter().map(|(_, sheets)| *sheets).collect() };
-    let id = plan.add(StepId { sequence, name: Name::Stack(stack) }, batched, &ids)?;
+    let id = plan.add(StepId::of(sequence, Name::Stack(stack)), batched, &ids)?;
     plan.axes(id, axes(stack, sheets));
     Ok(())
 }

@@ -4,10 +4,17 @@
 mod averaged;
 mod flash;
 mod fused;
+mod head_place;
 mod heads;
+mod swap_keys;
+mod zero_head;
 
 use std::fmt;
 use std::str::FromStr;
+
+pub use head_place::HeadPlace;
+pub use swap_keys::swap_keys;
+pub use zero_head::zero_head;
 
 use super::spec::{Alignment, Mask, Scale};
 use super::{Call, Name, Plan, Projection, attention};
@@ -61,6 +68,14 @@ impl Variant {
     /// # Errors
     /// The call has no such variant (heads that do not divide, sinks of several heads in a single one, …).
     pub fn apply(self, call: &Call) -> Outcome<(Call, Plan)> {
+        if call.layers.is_some() {
+            let fault = Fault::new(
+                format!("variant {self} is of one attention call, and this is a stack of layers"),
+                "it rewrites the steps of a single call",
+                "take a lesson without layers, or change its keys instead: attention: {num_heads: 1}",
+            );
+            return Err(fault.in_source(format!("variant {self}")).into());
+        }
         let outcome = match self {
             Self::SingleHead => heads::single(call).and_then(planned),
             Self::MultiHead => planned(heads::expanded(call)),

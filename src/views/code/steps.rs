@@ -117,10 +117,17 @@ impl Author<'_> {
                 (shared, format!("{} @ {values}", input(0)))
             }
             Op::Concat(_) => (String::new(), format!("heads.{}(-3, -2){}", library.swap, library.flatten)),
-            // The plan of one attention call has none of these: they belong to variants and to wrong computations.
+            // The plan of one attention call has none of these: they belong to variants, to stacks of layers, to rewrites
+            // and to wrong computations.
             // What they would hold is taken as it is, so that what follows can be computed.
             Op::Given(_)
             | Op::Rows(_)
+            | Op::LayerNorm(_)
+            | Op::Add(_)
+            | Op::Activation(_)
+            | Op::Same(_)
+            | Op::Zero(_)
+            | Op::Swapped(_)
             | Op::Average(_)
             | Op::SplitHeads(_)
             | Op::MergeHeads(_)
@@ -311,7 +318,8 @@ impl Author<'_> {
             let head = step.id.head().is_some();
             let tells = step.id.head().is_none_or(|head| head.0 < HEADS_TOLD);
             more += usize::from(!tells);
-            let has_story = self.source.scene.story.iter().any(|saying| saying.at.name == step.id.name);
+            let has_story =
+                self.source.scene.story.iter().any(|saying| saying.at.within() == step.id.within());
             let words = if tells || has_story { table::words(self.source.scene, step) } else { Vec::new() };
             for line in words {
                 match line.strip_prefix("» ") {

@@ -7,6 +7,6 @@ pub mod palette;
 pub mod panels;
 mod plate;
 pub mod png;
-mod ruler;
+pub(super) mod ruler;
 pub mod svg;
 pub mod terminal;

@@ -192,14 +192,13 @@ fn panels<'a>(trace: &'a Trace<f64>, step: &Step, labels: &Labels, layout: Layou
     (0..heads).filter_map(panel).collect()
 }
 
-/// Whose matrix it is: `sequence 2, head 1`.
+/// Whose matrix it is: `sequence 2, head 1`, `layer 3, head 1`.
 fn caption(id: StepId, stacked: Option<usize>) -> Option<String> {
     let sequence = id.sequence.map(|sequence| format!("sequence {}", sequence + 1));
     let head = stacked.or_else(|| id.head().map(|head| head.0)).map(|head| format!("head {}", head + 1));
-    match (sequence, head) {
-        (Some(sequence), Some(head)) => Some(format!("{sequence}, {head}")),
-        (one, other) => one.or(other),
-    }
+    let layer = id.layer.map(|layer| format!("layer {}", layer + 1));
+    let parts: Vec<String> = [sequence, layer, head].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// What belongs to rows and to columns, as the layout shows them.

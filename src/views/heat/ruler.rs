@@ -16,7 +16,7 @@ pub(super) fn label(name: &str) -> String {
 }
 
 /// Pixels that a text takes at a font size, at most: sans-serif fonts differ, and DejaVu Sans is among the widest.
-pub(super) fn text_width(text: &str, font: usize) -> usize {
+pub(in crate::views) fn text_width(text: &str, font: usize) -> usize {
     let wide = |c: char| match c {
         'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' | '(' | ')' | '/' => 40,
         'm' | 'w' | 'M' | 'W' | '@' | '%' | '…' | '−' => 98,
@@ -32,7 +32,7 @@ pub(super) fn text_width(text: &str, font: usize) -> usize {
 }
 
 /// The text in lines of at most so many pixels, broken at blanks; a word that is wider is cut.
-pub(super) fn wrapped(text: &str, font: usize, room: usize) -> Vec<String> {
+pub(in crate::views) fn wrapped(text: &str, font: usize, room: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         let word =

@@ -45,7 +45,7 @@ pub(super) fn of(scene: &Scene<'_>, extent: &Extent) -> Value {
     // Steps that cells were made from, but that are not shown themselves.
     let others: Vec<&Step> = list.ids[steps.len()..].iter().filter_map(|id| plan.get(*id)).collect();
     steps.extend(others.into_iter().map(|step| {
-        json!({"id": step.id.to_string(), "title": names::title(step.id.name), "shape": [step.shape.0, step.shape.1],
+        json!({"id": step.id.to_string(), "title": names::title(step.id), "shape": [step.shape.0, step.shape.1],
             "given": step.inputs.is_empty(), "shown": false})
     }));
     json!({ "steps": steps })
@@ -88,7 +88,7 @@ fn of_step(scene: &Scene<'_>, extent: &Extent, step: &Step, list: &mut List, roo
     }
     let value = json!({
         "id": step.id.to_string(),
-        "title": names::title(step.id.name),
+        "title": names::title(step.id),
         "shape": [step.shape.0, step.shape.1],
         "given": step.inputs.is_empty(),
         "shown": true,

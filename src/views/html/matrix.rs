@@ -33,7 +33,7 @@ pub(super) fn write(
     let scene = sheet.scene();
     let (Some(step), Some(value)) = (scene.trace.plan().get(id), scene.trace.get(id)) else { return Ok(()) };
     let shown = sheet.extent.shown(step);
-    let title = html(&names::title(id.name));
+    let title = html(&names::title(id));
     page.push_str(&format!(
         "<article class=\"step\" id=\"{id}\" aria-labelledby=\"h.{id}\">\n<h{level} id=\"h.{id}\"><span class=\"place\">{place}</span> \
          <code>{id}</code> <span class=\"title\">{title}</span></h{level}>\n",

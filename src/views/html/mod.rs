@@ -7,8 +7,8 @@ mod data;
 mod extent;
 mod matrix;
 mod sections;
-mod shade;
-mod text;
+pub(crate) mod shade;
+pub(crate) mod text;
 
 use std::io::{self, Write};
 
@@ -56,7 +56,7 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// What a policy allows a text in the page by.
-fn hash(text: &str) -> String {
+pub(crate) fn hash(text: &str) -> String {
     format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(text)))
 }
 

@@ -36,7 +36,7 @@ impl Row {
     }
 
     fn title(&self) -> String {
-        let title = self.steps.first().map(|first| names::title(first.name)).unwrap_or_default();
+        let title = self.steps.first().map(|first| names::title(*first)).unwrap_or_default();
         match (&self.kind, title.split_once(" of head ")) {
             (Some(_), Some((what, tile))) => match tile.split_once(", ") {
                 Some((_, tile)) => format!("{what}, {tile}"),
@@ -52,13 +52,20 @@ pub(super) fn of(scene: &Scene<'_>, most: usize) -> Vec<Section> {
     let batch = scene.batch.is_some_and(|count| count > 1);
     let section = |(at, run): (usize, Run)| {
         let title = match run.part {
+            Part::Start => "Before the first layer",
             Part::Before => "From tokens to queries, keys and values",
             Part::Heads => "Each head",
             Part::After => "The heads together",
+            Part::Network => "The feed-forward network",
+            Part::End => "After the last layer",
+        };
+        let title = match run.layer {
+            Some(layer) => format!("{title}, layer {}", layer + 1),
+            None => title.to_owned(),
         };
         let title = match run.sequence.filter(|_| batch) {
             Some(sequence) => format!("{title}, sequence {}", sequence + 1),
-            None => title.to_owned(),
+            None => title,
         };
         let rows = if run.part == Part::Heads { side_by_side(&run.steps) } else { one_by_one(&run.steps) };
         Section { anchor: format!("part.{}", at + 1), title, rows }
@@ -66,12 +73,15 @@ pub(super) fn of(scene: &Scene<'_>, most: usize) -> Vec<Section> {
     runs(&scene.steps[..most]).into_iter().enumerate().map(section).collect()
 }
 
-/// Where in attention a step stands.
+/// Where in attention, or in a stack of layers, a step stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
+    Start,
     Before,
     Heads,
     After,
+    Network,
+    End,
 }
 
 /// Steps that follow each other in one part and one sequence.
@@ -79,6 +89,7 @@ struct Run {
     part: Part,
     /// None before any step of a sequence.
     sequence: Option<usize>,
+    layer: Option<usize>,
     steps: Vec<StepId>,
 }
 
@@ -89,19 +100,23 @@ fn runs(steps: &[StepId]) -> Vec<Run> {
         let before = last.and_then(|run| run.sequence);
         // What all sequences share, as W_O, stands with its neighbours.
         let sequence = id.sequence.or(before);
-        // The next sequence begins with its own tokens again.
-        let anew = before.is_some() && sequence != before;
+        // The next sequence, and the next layer, begin with their own tokens again.
+        let anew = (before.is_some() && sequence != before) || last.is_some_and(|run| run.layer != id.layer);
         let part = match last.map(|run| run.part).filter(|_| !anew) {
+            _ if id.name == Name::Embedding => Part::Start,
+            _ if id.name == Name::Final => Part::End,
             _ if id.head().is_some() => Part::Heads,
-            None | Some(Part::Before) => Part::Before,
+            _ if matches!(id.name, Name::Ffn(_)) => Part::Network,
+            None | Some(Part::Before | Part::Start | Part::End) => Part::Before,
             Some(Part::Heads | Part::After) => Part::After,
+            Some(Part::Network) => Part::Network,
         };
         match runs.last_mut() {
             Some(run) if run.part == part && !anew => {
                 run.sequence = sequence;
                 run.steps.push(*id);
             }
-            _ => runs.push(Run { part, sequence, steps: vec![*id] }),
+            _ => runs.push(Run { part, sequence, layer: id.layer, steps: vec![*id] }),
         }
     }
     runs
@@ -156,7 +171,7 @@ pub(super) fn contents(sections: &[Section]) -> String {
 /// Those of pictures.
 pub(super) fn write(sheet: &Sheet<'_>, section: &Section, page: &mut String) -> io::Result<()> {
     let numbers = table::numbers(sheet.scene());
-    let number = |id: StepId| numbers.get(&id.name).copied().unwrap_or(0);
+    let number = |id: StepId| numbers.get(&id.within()).copied().unwrap_or(0);
     let anchor = &section.anchor;
     page.push_str(&format!(
         "<section aria-labelledby=\"{anchor}\">\n<h2 id=\"{anchor}\">{}</h2>\n",

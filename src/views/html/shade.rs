@@ -29,7 +29,7 @@ pub(super) fn scale(scene: &Scene<'_>) -> Scale {
 }
 
 /// The class of a cell.
-pub(super) fn class(scale: Scale, cell: Cell) -> String {
+pub(crate) fn class(scale: Scale, cell: Cell) -> String {
     match cell {
         Cell::Value(weight) => format!("s{}", (scale.place(weight) * SHADES as f64).round()),
         Cell::Hidden => "masked".to_owned(),
@@ -64,7 +64,7 @@ pub(super) fn picture(scale: Scale, panel: &Panel<'_>) -> io::Result<String> {
 }
 
 /// The classes of [`class`] as CSS, each with ink that can be read on it.
-pub(super) fn css() -> String {
+pub(crate) fn css() -> String {
     let shades = (0..=SHADES).map(|at| (format!("s{at}"), palette::rgb(at as f64 / SHADES as f64)));
     let mut css = String::new();
     for (class, ground) in shades.chain([("undefined".to_owned(), UNDEFINED)]) {

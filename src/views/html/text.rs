@@ -6,13 +6,13 @@ use crate::fault::visible;
 use crate::views::markup;
 
 /// Text as HTML shows it, between tags and inside quoted attributes; control characters are made visible.
-pub(super) fn html(text: &str) -> String {
+pub(crate) fn html(text: &str) -> String {
     markup::escaped(&visible(text))
 }
 
 /// The attribute that names the language of a lesson's words where it is not the page's English: most letters are Han
 /// and none is kana.
-pub(super) fn lang(text: &str) -> &'static str {
+pub(crate) fn lang(text: &str) -> &'static str {
     let (mut han, mut letters) = (0, 0);
     for c in text.chars().filter(|c| c.is_alphabetic()) {
         letters += 1;
@@ -38,7 +38,7 @@ pub(super) fn in_script(json: &str) -> String {
 }
 
 /// The same page in ASCII: character references in HTML.
-pub(super) fn html_in_ascii(html: &str) -> String {
+pub(crate) fn html_in_ascii(html: &str) -> String {
     let mut plain = String::with_capacity(html.len());
     for c in html.chars() {
         match c.is_ascii() {

@@ -35,8 +35,8 @@ impl Piece {
 }
 
 /// Signs that are words, or more than one letter.
-const WORDS_THAT_ARE_SIGNS: [&str; 8] =
-    ["concat", "output", "average", "heads", "gain", "bias", "state", "QKV"];
+const WORDS_THAT_ARE_SIGNS: [&str; 10] =
+    ["concat", "output", "average", "heads", "gain", "shift", "bias", "state", "final", "QKV"];
 /// Brackets nested deeper than this are no formula of ours: they are shown as text.
 const DEEPEST: usize = 16;
 
@@ -283,7 +283,18 @@ fn above(c: char) -> Option<&'static str> {
         'ᶜ' => r"\mathrm{c}",
         'ᵇ' => r"\mathrm{b}",
         'ᵐ' => r"\mathrm{m}",
+        '⁽' => "(",
+        '⁾' => ")",
+        '⁰' => "0",
+        '¹' => "1",
         '²' => "2",
+        '³' => "3",
+        '⁴' => "4",
+        '⁵' => "5",
+        '⁶' => "6",
+        '⁷' => "7",
+        '⁸' => "8",
+        '⁹' => "9",
         _ => return None,
     })
 }

@@ -1,0 +1,119 @@
+//! Which command lines a lesson may show, and what runs them.
+
+use crate::fault::{Fault, nearest};
+use crate::lesson::course::Command;
+
+/// Runs a command line of `mha` (its words, without `mha` itself) and gives what it prints on standard output.
+///
+/// # Errors
+/// The request could not be met (exit status 2), or the program could not be started. In words.
+pub type Runner<'a> = dyn Fn(&[String]) -> Result<String, String> + 'a;
+
+/// Verbs that only show something.
+const VERBS: &[&str] = &["trace", "compare", "params", "check", "mistakes", "lessons"];
+
+/// What `mha lessons` may be asked for.
+const OF_LESSONS: &[&str] = &["list", "show"];
+
+/// Flags that write files, or wait for a person.
+const REFUSED: &[&str] = &["--output", "--force", "--interactive"];
+
+/// The words behind `mha`, where a lesson may show this command.
+///
+/// # Errors
+/// It is another program, a verb that does more than show something, or a flag that writes or waits.
+pub fn allowed(command: &Command) -> Result<&[String], Fault> {
+    let [program, verb, rest @ ..] = command.words.as_slice() else {
+        return Err(Fault::new("the command is empty", "", "write command: mha params --d-model 512"));
+    };
+    if program != "mha" {
+        let what = format!("{program} is not mha");
+        return Err(Fault::new(what, "a lesson shows what mha prints", "begin with mha"));
+    }
+    if !VERBS.contains(&verb.as_str()) {
+        let what = format!("a lesson does not show mha {verb}");
+        let list = VERBS.join(", ");
+        let remedy = match nearest(verb, VERBS.iter().copied()) {
+            Some(near) => format!("did you mean {near}? The verbs are {list}"),
+            None => format!("the verbs are {list}"),
+        };
+        return Err(Fault::new(what, "only what prints and changes nothing is run for a reader", remedy));
+    }
+    if verb == "lessons"
+        && rest.first().is_some_and(|word| !word.starts_with('-') && !OF_LESSONS.contains(&word.as_str()))
+    {
+        let what = format!("a lesson does not show mha lessons {}", rest[0]);
+        return Err(Fault::new(what, "", format!("it may show mha lessons {}", OF_LESSONS.join(" or "))));
+    }
+    if let Some(flag) = rest.iter().find(|word| is_refused(word)) {
+        let what = format!("a lesson's command has {flag}");
+        let why = "it would write a file, or wait for keys";
+        return Err(Fault::new(what, why, "leave it out: the lesson shows what the command prints"));
+    }
+    if let Some(word) = rest.iter().find(|word| *word == "-") {
+        let what = format!("a lesson's command reads standard input ({word})");
+        return Err(Fault::new(what, "there is nobody to type it", "name a lesson or a model"));
+    }
+    Ok(&command.words[1..])
+}
+
+/// Whether a word is one of the refused flags: whole, shortened as clap does not allow anyway, or with `=`; `-oFILE` and
+/// clusters of short flags that hold an `o` too.
+fn is_refused(word: &str) -> bool {
+    if let Some(long) = word.strip_prefix("--") {
+        let name = long.split('=').next().unwrap_or_default();
+        return REFUSED.iter().any(|flag| &flag[2..] == name);
+    }
+    word.strip_prefix('-').is_some_and(|short| {
+        short.starts_with(|c: char| c.is_ascii_alphabetic()) && short.contains(['o', 'i'])
+    })
+}
+
+/// The lines of an output that a lesson shows.
+pub fn excerpt<'t>(command: &Command, output: &'t str) -> Vec<&'t str> {
+    let lines = output.lines();
+    match command.lines {
+        None => lines.collect(),
+        Some([from, to]) => lines.skip(from - 1).take(to + 1 - from).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(line: &str) -> Result<usize, String> {
+        let words = line.split(' ').map(str::to_owned).collect();
+        allowed(&Command { words, lines: None }).map(<[String]>::len).map_err(|fault| fault.what)
+    }
+
+    #[test]
+    fn what_prints_may_be_shown_and_what_writes_may_not() {
+        assert_eq!(said("mha params --d-model 512"), Ok(3));
+        assert_eq!(said("mha lessons show two-heads"), Ok(3));
+        assert_eq!(said("mha trace --explain output[1,1]"), Ok(3));
+        for refused in [
+            "rm -rf /",
+            "mha learn two-heads",
+            "mha lessons render x",
+            "mha worksheet",
+            "mha trace --output x",
+            "mha trace --output=x",
+            "mha trace -ox",
+            "mha trace -qo x",
+            "mha trace --interactive",
+            "mha trace -",
+        ] {
+            assert!(said(refused).is_err(), "{refused}");
+        }
+        assert_eq!(said("mha lean two-heads"), Err("a lesson does not show mha lean".to_owned()));
+    }
+
+    #[test]
+    fn an_excerpt_counts_lines_from_one() {
+        let command = |lines| Command { words: Vec::new(), lines };
+        assert_eq!(excerpt(&command(Some([2, 3])), "a\nb\nc\nd\n"), ["b", "c"]);
+        assert_eq!(excerpt(&command(None), "a\nb\n"), ["a", "b"]);
+        assert_eq!(excerpt(&command(Some([3, 9])), "a\nb\n"), Vec::<&str>::new());
+    }
+}

@@ -1,0 +1,214 @@
+//! A change of the lesson, as it is typed at a task: `attention.scale = 1`, `inputs.x[3,2] = 5`, `x[3] = [1, 0, 0, 1]`.
+
+use serde_yaml::{Mapping, Value};
+
+use crate::course::answer;
+use crate::fault::{Fault, nearest};
+use crate::lesson::Problem;
+use crate::plan::StepId;
+use crate::words::t;
+
+/// Reads a change, against the lesson as it stands now and the keys that may be changed (`inputs.x`).
+///
+/// # Errors
+/// It is no change, of a key that is not to be changed, or of a number that is not there.
+pub(super) fn read(line: &str, allowed: &[String], problem: &Problem) -> Result<Value, Fault> {
+    let example = || t!("write it as %{example}", example = example(allowed));
+    let Some((left, right)) = line.split_once(['=', '＝', '：']).or_else(|| line.split_once(": ")) else {
+        return Err(Fault::new(t!("that is no change"), t!("a change is KEY = VALUE"), example()));
+    };
+    let (left, right) = (left.trim(), right.trim());
+    let (name, places) = match left.split_once('[') {
+        None => (left, Vec::new()),
+        Some((name, rest)) => {
+            let inside = rest.trim_end().trim_end_matches(']');
+            let places: Option<Vec<usize>> = inside
+                .split(',')
+                .map(|place| place.trim().parse::<usize>().ok().and_then(|place| place.checked_sub(1)))
+                .collect();
+            let bad = || {
+                Fault::new(
+                    t!("%{place} names no place", place = left),
+                    t!("rows and columns count from 1"),
+                    example(),
+                )
+            };
+            (name.trim(), places.ok_or_else(bad)?)
+        }
+    };
+    let path = path(name, allowed)?;
+    let new = value(right).ok_or_else(|| {
+        Fault::new(
+            t!("%{value} cannot be read", value = right),
+            t!("a value is a number, a list of numbers [1, 0, 1], or a word of lesson files"),
+            example(),
+        )
+    })?;
+    let new = match places.is_empty() {
+        true => new,
+        false => placed(&path, &places, new, problem, left)?,
+    };
+    Ok(path.iter().rev().fold(new, |inner, key| {
+        let mut section = Mapping::new();
+        section.insert(Value::String(key.clone()), inner);
+        Value::Mapping(section)
+    }))
+}
+
+/// An example of a change that is allowed.
+pub(super) fn example(allowed: &[String]) -> String {
+    match allowed.first().map(String::as_str) {
+        Some(key) if key.starts_with("inputs.") || key.starts_with("projections.w_") => {
+            format!("{key}[1,2] = 0.5")
+        }
+        Some(key) if key.ends_with("mask") => format!("{key} = causal"),
+        Some(key) => format!("{key} = 1"),
+        None => "attention.scale = 1".to_owned(),
+    }
+}
+
+/// The keys that a name means: in full, or without the section that it stands in.
+fn path(name: &str, allowed: &[String]) -> Result<Vec<String>, Fault> {
+    let inside = |key: &str| name == key || name.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));
+    let full = match allowed.iter().find(|key| inside(key)) {
+        Some(_) => Some(name.to_owned()),
+        None => {
+            let last = |key: &String| key.rsplit('.').next().map(str::to_owned);
+            allowed.iter().find(|key| last(key).as_deref() == Some(name)).cloned()
+        }
+    };
+    match full {
+        Some(full) => Ok(full.split('.').map(str::to_owned).collect()),
+        None => {
+            let what = t!("%{key} is not to be changed here", key = if name.is_empty() { "?" } else { name });
+            let why = t!("this task changes %{keys}", keys = allowed.join(", "));
+            let near = nearest(name, allowed.iter().map(String::as_str));
+            let remedy = match near {
+                Some(near) => t!("did you mean %{near}?", near = near),
+                None => t!("write it as %{example}", example = example(allowed)),
+            };
+            Err(Fault::new(what, why, remedy))
+        }
+    }
+}
+
+/// A value as lesson files have it; numbers may be typed as answers are (√2).
+fn value(typed: &str) -> Option<Value> {
+    if typed.is_empty() {
+        return None;
+    }
+    if typed.starts_with(['[', '{']) {
+        return crate::lesson::guarded_arrays(&format!("value: {typed}"), "the change")
+            .ok()
+            .and_then(|value| value.get("value").cloned());
+    }
+    if let Some(number) = typed.parse::<i64>().ok() {
+        return Some(Value::Number(number.into()));
+    }
+    match answer::numbers(typed, 1).ok().and_then(|all| all.first().map(answer::Typed::value)) {
+        Some(number) if number.is_finite() => return Some(Value::Number(number.into())),
+        _ => {}
+    }
+    match typed {
+        "true" => Some(Value::Bool(true)),
+        "false" => Some(Value::Bool(false)),
+        "null" | "~" => Some(Value::Null),
+        word if word.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':')) => {
+            Some(Value::String(word.to_owned()))
+        }
+        _ => None,
+    }
+}
+
+/// The whole value of a key with one row or one number of it replaced.
+fn placed(
+    path: &[String],
+    places: &[usize],
+    new: Value,
+    problem: &Problem,
+    typed: &str,
+) -> Result<Value, Fault> {
+    let mut whole = now(path, problem).ok_or_else(|| {
+        let why = t!("it is not a list of numbers");
+        Fault::new(t!("%{place} names no place", place = typed), why, t!("write the whole value"))
+    })?;
+    let mut at = &mut whole;
+    for place in places {
+        let count = at.as_sequence().map_or(0, Vec::len);
+        at = at.as_sequence_mut().and_then(|list| list.get_mut(*place)).ok_or_else(|| {
+            let why = match count {
+                0 => t!("that is a number, not a list"),
+                count => t!("there are %{count}, counted from 1", count = count),
+            };
+            Fault::new(t!("%{place} is not there", place = typed), why, t!("choose one that is"))
+        })?;
+    }
+    *at = new;
+    Ok(whole)
+}
+
+/// What a key holds, as lists: as the file has it, or, where that names a matrix in a word, as it was computed.
+fn now(path: &[String], problem: &Problem) -> Option<Value> {
+    let values = problem.values().ok()?;
+    let typed = path.iter().try_fold(&values, |value, key| value.get(key.as_str()));
+    if let Some(typed) = typed.filter(|value| value.is_sequence()) {
+        return Some(typed.clone());
+    }
+    let id: StepId = path.last()?.parse().ok()?;
+    let matrix = problem.inputs.get(&id)?;
+    let row = |row: usize| {
+        Value::Sequence(matrix.row(row).iter().map(|number| Value::Number((*number).into())).collect())
+    };
+    Some(Value::Sequence((0..matrix.nrows()).map(row).collect()))
+}
+
+/// One change after another, as one: what is changed once more takes the place of what stood there. (A null stays: it
+/// takes a key of the lesson away.)
+pub(super) fn after(before: &Value, then: Value) -> Value {
+    let (Value::Mapping(before), Value::Mapping(then)) = (before, &then) else { return then };
+    let mut both = before.clone();
+    for (section, new) in then {
+        match (both.get_mut(section), new) {
+            (Some(Value::Mapping(old)), Value::Mapping(new)) => old.extend(new.clone()),
+            _ => {
+                both.insert(section.clone(), new.clone());
+            }
+        }
+    }
+    Value::Mapping(both)
+}
+
+/// A change as lines that can be typed: `attention.scale = 1`.
+pub(super) fn lines(change: &Value) -> Vec<String> {
+    let mut lines = Vec::new();
+    collect(change, String::new(), &mut lines);
+    lines
+}
+
+fn collect(change: &Value, path: String, lines: &mut Vec<String>) {
+    match change {
+        Value::Mapping(section) if path.is_empty() || path.matches('.').count() == 0 => {
+            for (key, value) in section {
+                let key = key.as_str().unwrap_or_default();
+                let path = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+                collect(value, path, lines);
+            }
+        }
+        value => lines.push(format!("{path} = {}", flow(value))),
+    }
+}
+
+/// A value on one line.
+fn flow(value: &Value) -> String {
+    match value {
+        Value::Sequence(list) => format!("[{}]", list.iter().map(flow).collect::<Vec<_>>().join(", ")),
+        Value::Mapping(section) => {
+            let pairs = section.iter().map(|(key, value)| format!("{}: {}", flow(key), flow(value)));
+            format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
+        }
+        Value::String(word) => word.clone(),
+        Value::Number(number) => number.to_string(),
+        Value::Bool(flag) => flag.to_string(),
+        _ => "null".to_owned(),
+    }
+}

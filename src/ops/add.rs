@@ -1,0 +1,60 @@
+//! What went in, and what was found: the residual stream.
+
+use nalgebra::DMatrix;
+
+use super::{Arithmetic, Cost, Expr, Formula, Operation, Real, Shape, Signs, Told, View, equal};
+
+/// a + b, both n × d_model: a layer's part adds what it found to what it was given (He et al. 2016; Vaswani et al. 2017,
+/// §3.1).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Add;
+
+impl Operation for Add {
+    fn shape(&self, inputs: &[Shape]) -> Result<Shape, String> {
+        let [a, b] = inputs else { return Err("two matrices are added".to_owned()) };
+        equal("rows of what is added", a.0, b.0)?;
+        equal("columns of what is added", a.1, b.1)?;
+        Ok(*a)
+    }
+
+    fn compute<T: Real>(&self, inputs: &[View<'_, T>], _: Arithmetic) -> DMatrix<T> {
+        inputs[0] + inputs[1]
+    }
+
+    fn formula(&self, signs: &Signs) -> Formula {
+        let [a, b] = [&signs.inputs[0], &signs.inputs[1]];
+        signs.formula(format!("{a} + {b}"), " + ", &signs.facing_inputs())
+    }
+
+    fn explain(&self, row: usize, column: usize, _: &[View<'_, f64>]) -> Expr {
+        Expr::Sum(vec![Expr::cell(0, row, column), Expr::cell(1, row, column)])
+    }
+
+    fn cost(&self, inputs: &[Shape]) -> Cost {
+        let additions = inputs.first().map_or(0, |(r, c)| *r as u128 * *c as u128);
+        Cost { additions, ..Cost::default() }
+    }
+
+    fn tell(&self, told: &Told<'_>) -> String {
+        let adds_nothing = told.inputs.get(1).is_some_and(|b| b.iter().all(|v| *v == 0.0));
+        match adds_nothing {
+            true => "All that is added here is 0: the residual stream goes on as it was.".to_owned(),
+            false => "What was found is added to what was there: the residual stream.".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1 + 10 and −2 + 0.5.
+    #[test]
+    fn what_was_found_is_added() {
+        let (a, b) =
+            (DMatrix::from_row_slice(1, 2, &[1.0, -2.0]), DMatrix::from_row_slice(1, 2, &[10.0, 0.5]));
+        let sum = Add.compute(&[a.as_view(), b.as_view()], Arithmetic::Ordered);
+        assert_eq!(sum.as_slice(), [11.0, -1.5]);
+        assert!(Add.shape(&[(3, 2), (3, 4)]).is_err());
+    }
+}
