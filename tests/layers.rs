@@ -15,10 +15,10 @@ use std::sync::Arc;
 
 use approx::assert_abs_diff_eq;
 use mha::lesson::{Options, Problem, parse};
-use mha::ops::{Arithmetic, Real};
+use mha::ops::{Arithmetic, Layout, Real};
 use mha::plan::rewrites::{Variant, swap_keys, zero_head};
 use mha::plan::{Plan, StepId, attention, inputs_as};
-use mha::trace::{Keep, Trace, run_plan};
+use mha::trace::{Cell, Keep, Trace, run_plan};
 use nalgebra::DMatrix;
 
 /// A lesson from its text.
@@ -300,6 +300,59 @@ fn a_stack_costs_what_its_layers_cost() {
     assert_eq!(cost.multiplications, 3 * (4 * 3 * 16 + 2 * 9 * 4 + 2 * 3 * 4 * 6));
     // h · n² exponentials a layer
     assert_eq!(cost.exponentials, 3 * 2 * 9);
+}
+
+/// Everything that a single call can have, it has in a layer too: layer 1 of a stack without norms computes what the lesson
+/// without layers computes, bit for bit.
+#[test]
+fn the_first_layer_computes_what_the_lesson_without_layers_computes() {
+    let lesson = "
+attention: {d_model: 8, num_heads: 4, num_kv_heads: 2, d_k: 4, d_v: 3, scale: 0.4, mask: [causal, {window: 2}], positions: rope,
+            softcap: 3, qk_norm: {q: {random: {seed: 11}}}, sinks: {random: {seed: 12}}}
+inputs: {x: {random: {seed: 1, shape: [4, 8]}}}
+projections: {w_q: {random: {seed: 1}}, w_k: {random: {seed: 2}}, w_v: {random: {seed: 3}}, w_o: {random: {seed: 4}},
+              b_q: {random: {seed: 5}}, b_o: {random: {seed: 6}}}
+";
+    let (alone, stack) = (traced(lesson), traced(&format!("{lesson}layers: {{count: 2, norm: none}}\n")));
+    let mut compared = 0;
+    for (step, value) in alone.steps() {
+        let in_layer =
+            stack.get(step.id.in_layer(Some(0))).unwrap_or_else(|| panic!("no {} in layer 1", step.id));
+        assert_eq!(value, in_layer, "{}", step.id);
+        compared += 1;
+    }
+    assert!(compared > 40);
+    // Gains and sinks drawn at random are each layer's own; the window is not.
+    let problem = problem(&format!("{lesson}layers: {{count: 2, norm: none}}\n"));
+    let [first, second] = problem.layers.unwrap().layers.try_into().unwrap();
+    assert_ne!(first.attention.sinks, second.attention.sinks);
+    assert_ne!(first.attention.qk_norm, second.attention.qk_norm);
+    assert_eq!(first.attention.masks, second.attention.masks);
+}
+
+/// What a rewritten step does stands in its formula.
+#[test]
+fn a_rewritten_step_says_what_it_does() {
+    let problem = problem(&two_layers("norm: pre"));
+    let plan = attention::plan(&problem.call()).unwrap();
+    let plan = zero_head(&plan, "layer.2.head.2".parse().unwrap()).unwrap();
+    let plan = swap_keys(&plan, "layer.1.head.1".parse().unwrap(), (0, 2)).unwrap();
+    let equation = |name: &str| {
+        let step = plan.get(name.parse().unwrap()).unwrap();
+        plan.formula(step, Layout::Rows).equation
+    };
+    assert_eq!(equation("layer.2.head.2.output"), "head₂⁽²⁾ = 0");
+    assert_eq!(
+        equation("layer.1.head.1.weights"),
+        "A₁⁽¹⁾ = softmax(S₁ᵐ⁽¹⁾), row by row, columns 1 and 3 exchanged"
+    );
+    let trace = run_as::<f64>(&problem, plan);
+    let reason = |name: &str, row, column| {
+        trace.reason(Cell { step: name.parse().unwrap(), row, column }).unwrap_or_default()
+    };
+    assert_eq!(reason("layer.2.head.2.output", 1, 0), "the head is set to zero");
+    assert_eq!(reason("layer.1.head.1.weights", 2, 0), "exchanged with the weight of key 3");
+    assert_eq!(reason("layer.1.head.1.weights", 2, 1), "");
 }
 
 #[test]
