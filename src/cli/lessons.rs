@@ -14,6 +14,7 @@ use crate::ops::{Arithmetic, Layout};
 use crate::plan::attention;
 use crate::trace::{Keep, run_plan};
 use crate::views::grid::{Grid, Side};
+use crate::words::t;
 
 /// List, show and check lessons
 #[derive(Debug, Args)]
@@ -88,12 +89,8 @@ pub(super) fn run(args: &LessonsArgs) -> Outcome<Ending> {
 }
 
 fn list(common: &Common) -> Outcome<Ending> {
-    let mut grid = Grid {
-        corner: "lesson".to_owned(),
-        columns: vec!["title".to_owned()],
-        align: vec![Side::Left],
-        ..Grid::default()
-    };
+    let mut grid =
+        Grid { corner: t!("lesson"), columns: vec![t!("title")], align: vec![Side::Left], ..Grid::default() };
     for lesson in builtin::all() {
         let problem = lesson::load(lesson.name, common, Files::Inside, Claims::LeftAlone)?;
         grid.rows.push(lesson.name.to_owned());
@@ -105,7 +102,7 @@ fn list(common: &Common) -> Outcome<Ending> {
         write!(
             out,
             "{}",
-            page.paragraph("mha trace NAME computes one; mha lessons show NAME prints its file.", 0)
+            page.paragraph(&t!("mha trace NAME computes one; mha lessons show NAME prints its file."), 0)
         )
     })?;
     Ok(Ending::Done)
@@ -170,12 +167,17 @@ fn judge(problem: &Problem, name: &str) -> Outcome<(Problem, Vec<Fault>, Vec<Str
 }
 
 fn counted(problem: &Problem) -> String {
-    let several =
-        |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
-    format!(
-        "{} true, {} computed, {} told",
-        several(problem.claims.len(), "claim", "claims"),
-        several(problem.quiz.len(), "answer", "answers"),
-        several(problem.story.len(), "sentence", "sentences")
-    )
+    let claims = match problem.claims.len() {
+        1 => t!("1 claim true"),
+        count => t!("%{count} claims true", count = count),
+    };
+    let answers = match problem.quiz.len() {
+        1 => t!("1 answer computed"),
+        count => t!("%{count} answers computed", count = count),
+    };
+    let sentences = match problem.story.len() {
+        1 => t!("1 sentence told"),
+        count => t!("%{count} sentences told", count = count),
+    };
+    t!("%{claims}, %{answers}, %{sentences}", claims = claims, answers = answers, sentences = sentences)
 }

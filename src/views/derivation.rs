@@ -17,6 +17,7 @@ use crate::ops::Function;
 use crate::plan::{Name, StepId};
 use crate::trace::term::{MOST_TERMS, Term};
 use crate::trace::{Cell, Trace};
+use crate::words::t;
 
 /// The arithmetic behind one cell.
 #[derive(Debug, Clone, PartialEq)]
@@ -191,8 +192,10 @@ impl Writer {
             Term::Cell(_, number) | Term::Constant(number) | Term::Computed(number) => {
                 inside(figure(*number, self.digits), *number < 0.0 && place > Place::Free)
             }
-            Term::Rest(count, _) if self.in_names => format!("{{{count} terms}}"),
-            Term::Rest(count, sum) => format!("{{{count} terms: {}}}", figure(*sum, self.digits)),
+            Term::Rest(count, _) if self.in_names => t!("{%{count} terms}", count = count),
+            Term::Rest(count, sum) => {
+                t!("{%{count} terms: %{sum}}", count = count, sum = figure(*sum, self.digits))
+            }
             Term::Row(step, row, numbers) => self.row(*step, *row, numbers),
             Term::Max(_) if self.in_names && place != Place::Free => "m".to_owned(),
             Term::Max(among) => self.list_of_max(among),
