@@ -15,7 +15,7 @@
 //! - A key is a whole sentence, or a whole label, never a piece of one: word order differs. What varies is a value,
 //!   `%{name}`. Where English says 1 and many differently, there are two keys.
 //! - Words without an entry come out in English, with their values filled in. `tests/languages.rs` finds them.
-//! - Words that are data (the help of a flag, an entry of the catalogue) go through [`say`].
+//! - Words that are data (the help of a flag, an entry of the catalogue, `n!("…")` in a constant) go through [`say`].
 //! - The tables are a part of the binary. English never looks into them.
 //! - Files that programs read (JSON, npz, CSV) keep their English keys and titles: they are written
 //!   [`in_language`] English.
@@ -133,6 +133,14 @@ macro_rules! t {
     };
 }
 pub(crate) use t;
+
+/// Marks English words in a constant, which [`say`] translates where they are shown.
+macro_rules! n {
+    ($english:literal) => {
+        $english
+    };
+}
+pub(crate) use n;
 
 #[cfg(test)]
 mod tests {

@@ -46,7 +46,7 @@ fn tables() -> BTreeMap<String, String> {
     all
 }
 
-/// The string literals that `t!` and `words::say` of a source file begin with.
+/// The string literals that `t!`, `n!` and `words::say` of a source file begin with.
 fn keys(source: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let code: String = source
@@ -54,7 +54,7 @@ fn keys(source: &str) -> BTreeSet<String> {
         .filter(|line| !line.trim_start().starts_with("//"))
         .map(|line| format!("{line}\n"))
         .collect();
-    for opening in ["t!(", "words::say("] {
+    for opening in ["t!(", "n!(", "words::say("] {
         for (at, _) in code.match_indices(opening) {
             let before = code[..at].chars().next_back().unwrap_or(' ');
             let rest = code[at + opening.len()..].trim_start();

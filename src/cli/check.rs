@@ -98,6 +98,13 @@ fn pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
+impl CheckArgs {
+    /// Whether what is written is for programs, which read English.
+    pub(super) fn is_for_programs(&self) -> bool {
+        self.format == CheckFormat::Json || self.capture.is_some()
+    }
+}
+
 pub(super) fn run(args: &CheckArgs) -> Outcome<Ending> {
     match (args.capture, &args.against) {
         (Some(library), _) => captured(args, library.into()),

@@ -75,6 +75,13 @@ fn help() -> String {
     )
 }
 
+impl CompareArgs {
+    /// Whether what is written is for programs, which read English.
+    pub(super) fn is_for_programs(&self) -> bool {
+        self.format == CompareFormat::Json
+    }
+}
+
 pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
     let problem =
         lesson::load(&args.lesson, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;

@@ -36,6 +36,13 @@ enum Format {
     Markdown,
 }
 
+impl MistakesArgs {
+    /// Whether what is written is for programs, which read English.
+    pub(super) fn is_for_programs(&self) -> bool {
+        self.format == Format::Json
+    }
+}
+
 /// Lists all mistakes, or tells everything about one.
 pub(super) fn run(args: &MistakesArgs) -> Outcome<Ending> {
     let named = args.name.as_deref().map(Mistake::named).transpose();

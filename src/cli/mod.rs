@@ -109,6 +109,26 @@ impl Cli {
     /// # Errors
     /// Everything that keeps the request from being met (exit status 2).
     pub fn run(&self) -> Outcome<Ending> {
+        // A page of ASCII letters has none for Chinese.
+        match self.is_for_programs() || self.common().ascii {
+            true => words::in_language(Language::En, || self.done()),
+            false => self.done(),
+        }
+    }
+
+    /// Whether what is written is for programs: their keys and titles are English in every language.
+    fn is_for_programs(&self) -> bool {
+        match &self.verb {
+            Verb::Trace(args) => args.is_for_programs(),
+            Verb::Compare(args) => args.is_for_programs(),
+            Verb::Check(args) => args.is_for_programs(),
+            Verb::Params(args) => args.is_for_programs(),
+            Verb::Mistakes(args) => args.is_for_programs(),
+            Verb::Learn(_) | Verb::Lessons(_) => false,
+        }
+    }
+
+    fn done(&self) -> Outcome<Ending> {
         match &self.verb {
             Verb::Trace(args) => trace::run(args),
             Verb::Compare(args) => compare::run(args),

@@ -174,6 +174,13 @@ impl Sizes {
     }
 }
 
+impl ParamsArgs {
+    /// Whether what is written is for programs, which read English.
+    pub(super) fn is_for_programs(&self) -> bool {
+        matches!(self.format, Format::Json | Format::Csv)
+    }
+}
+
 /// Lists models, reports on a whole one, or counts one attention layer.
 pub(super) fn run(args: &ParamsArgs) -> Outcome<Ending> {
     if args.list {

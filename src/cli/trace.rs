@@ -138,6 +138,13 @@ impl std::str::FromStr for Which {
     }
 }
 
+impl TraceArgs {
+    /// Whether what is written is for programs, which read English.
+    pub(super) fn is_for_programs(&self) -> bool {
+        self.format.is_for_programs()
+    }
+}
+
 pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
     if args.interactive {
         interactive::needs_a_terminal()?;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{evaluate, powers, rational, surd};
+use crate::words::t;
 
 /// Why a number has no exact form here.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,34 +44,53 @@ impl fmt::Display for Why {
             Self::ManyDigits(x) => {
                 let far = x.abs() < 1e-6 || x.abs() >= 1e18;
                 let x = if far { format!("{x:e}") } else { x.to_string() };
-                write!(f, "holds {x}, which has more than {} digits", rational::MOST_TYPED_DIGITS)
+                f.write_str(&t!(
+                    "holds %{number}, which has more than %{digits} digits",
+                    number = x,
+                    digits = rational::MOST_TYPED_DIGITS
+                ))
             }
-            Self::Extreme(x) if x.abs() > 1.0 => {
-                write!(f, "holds {x:e}, which is too large to be written out")
+            Self::Extreme(x) if x.abs() > 1.0 => f.write_str(&t!(
+                "holds %{number}, which is too large to be written out",
+                number = format!("{x:e}")
+            )),
+            Self::Extreme(x) => f.write_str(&t!(
+                "holds %{number}, which is too near to 0 to be written out",
+                number = format!("{x:e}")
+            )),
+            Self::NotANumber => f.write_str(&t!("holds what is not a number")),
+            Self::Grown => f.write_str(&t!(
+                "would need fractions or roots of more than %{digits} digits",
+                digits = rational::MOST_DIGITS
+            )),
+            Self::ManyRoots => {
+                f.write_str(&t!("would need sums of more than %{roots} roots", roots = surd::MOST_ROOTS))
             }
-            Self::Extreme(x) => write!(f, "holds {x:e}, which is too near to 0 to be written out"),
-            Self::NotANumber => f.write_str("holds what is not a number"),
-            Self::Grown => {
-                write!(f, "would need fractions or roots of more than {} digits", rational::MOST_DIGITS)
-            }
-            Self::ManyRoots => write!(f, "would need sums of more than {} roots", surd::MOST_ROOTS),
-            Self::ManyPowers => write!(f, "would need sums of more than {} powers of e", powers::MOST_POWERS),
-            Self::MuchWork => write!(
-                f,
-                "would take exact forms past {} sums and products, and they are for small problems",
-                evaluate::MOST_WORK
-            ),
+            Self::ManyPowers => f.write_str(&t!(
+                "would need sums of more than %{powers} powers of e",
+                powers = powers::MOST_POWERS
+            )),
+            Self::MuchWork => f.write_str(&t!(
+                "would take exact forms past %{work} sums and products, and they are for small problems",
+                work = evaluate::MOST_WORK
+            )),
             Self::Turn(function, angle) => {
                 let angle = rounded(*angle);
-                let unit = if angle == "1" { "radian" } else { "radians" };
-                write!(f, "turns by {angle} {unit}, and {function} {angle} has no exact form")
+                f.write_str(&match angle.as_str() {
+                    "1" => t!("turns by 1 radian, and %{function} 1 has no exact form", function = function),
+                    _ => t!(
+                        "turns by %{angle} radians, and %{function} %{angle} has no exact form",
+                        angle = angle,
+                        function = function
+                    ),
+                })
             }
-            Self::Half => f.write_str("rounds to half precision, which has no exact form"),
-            Self::Erf => f.write_str("takes the error function, which has no exact form"),
-            Self::PowerOfPower => f.write_str("would need e to a power that itself holds powers of e"),
-            Self::RootOfMore => f.write_str("would need the root of what is not a fraction"),
-            Self::ByZero => f.write_str("would divide by 0"),
-            Self::Infinite => f.write_str("would reckon with −∞ as with a number"),
+            Self::Half => f.write_str(&t!("rounds to half precision, which has no exact form")),
+            Self::Erf => f.write_str(&t!("takes the error function, which has no exact form")),
+            Self::PowerOfPower => f.write_str(&t!("would need e to a power that itself holds powers of e")),
+            Self::RootOfMore => f.write_str(&t!("would need the root of what is not a fraction")),
+            Self::ByZero => f.write_str(&t!("would divide by 0")),
+            Self::Infinite => f.write_str(&t!("would reckon with −∞ as with a number")),
         }
     }
 }

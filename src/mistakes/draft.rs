@@ -9,6 +9,7 @@ use crate::ops::{self, FullyMaskedRows, Op};
 use crate::plan::attention::sequences;
 use crate::plan::spec::Mask;
 use crate::plan::{Attention, Axis, Call, Head, HeadStep, Name, Plan, Step, StepId, masks, names};
+use crate::words::t;
 
 /// A right plan, open to changes of its steps; [`Draft::finish`] puts them in order again and checks that they fit.
 ///
@@ -289,7 +290,7 @@ enum Visit {
 fn nothing_hidden(n_q: usize, n_kv: usize) -> ops::Mask {
     ops::Mask {
         allowed: Arc::new(DMatrix::from_element(n_q, n_kv, true)),
-        reasons: "nothing is hidden".to_owned(),
+        reasons: t!("nothing is hidden"),
         hidden_by: Arc::new(DMatrix::from_element(n_q, n_kv, 0)),
     }
 }

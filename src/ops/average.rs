@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::{Arithmetic, Cost, Expr, Formula, Operation, Real, Shape, Signs, Told, View};
+use crate::words::t;
 
 /// The mean of its inputs, all of one shape.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +35,7 @@ impl Operation for Average {
         };
         let count = signs.inputs.len();
         let mut formula = signs.formula(format!("({sum}) / {count}"), "", &signs.facing_inputs()[..1]);
-        formula.sizes = format!("{count} of {}", formula.sizes);
+        formula.sizes = t!("%{count} of %{sizes}", count = count, sizes = formula.sizes);
         formula
     }
 
@@ -50,6 +51,6 @@ impl Operation for Average {
     }
 
     fn tell(&self, _: &Told<'_>) -> String {
-        "The mean of equal heads is one head: running it again has found nothing new.".to_owned()
+        t!("The mean of equal heads is one head: running it again has found nothing new.")
     }
 }

@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::{Arithmetic, Cost, Expr, Formula, Op, Operation, Real, Shape, Signs, Told, View};
+use crate::words::t;
 
 /// The same operation on every sheet of its stacked inputs, as a batched product does (torch.bmm).
 ///
@@ -74,16 +75,19 @@ impl Operation for Batched {
         );
         // Heads may differ in a slope, a sink or a mask; the formula can show one.
         if self.ops.windows(2).any(|pair| pair[0] != pair[1]) {
-            formula.equation.push_str(" (head 1's; each head has its own)");
+            formula.equation.push_str(&t!(" (head 1's; each head has its own)"));
         }
-        formula.sizes = format!("{heads} at once: {}", formula.sizes);
+        formula.sizes = t!("%{heads} at once: %{sizes}", heads = heads, sizes = formula.sizes);
         if let Some(shared) = self.sheets.iter().find(|sheets| **sheets < heads && **sheets > 0) {
             let each = heads / shared;
-            let sheets = match shared {
-                1 => "the one key/value sheet".to_owned(),
-                _ => format!("each of {shared} key/value sheets"),
-            };
-            formula.sizes.push_str(&format!(" ({sheets} is read by {each} heads)"));
+            formula.sizes.push_str(&match shared {
+                1 => t!(" (the one key/value sheet is read by %{each} heads)", each = each),
+                _ => t!(
+                    " (each of %{shared} key/value sheets is read by %{each} heads)",
+                    shared = shared,
+                    each = each
+                ),
+            });
         }
         formula
     }
@@ -105,8 +109,8 @@ impl Operation for Batched {
 
     fn tell(&self, _: &Told<'_>) -> String {
         match self.ops.len() {
-            1 => "One head, in one call.".to_owned(),
-            heads => format!("All {heads} heads in one call; no head knows of another."),
+            1 => t!("One head, in one call."),
+            heads => t!("All %{heads} heads in one call; no head knows of another.", heads = heads),
         }
     }
 }

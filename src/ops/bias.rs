@@ -6,6 +6,7 @@ use nalgebra::DMatrix;
 
 use super::told::constant;
 use super::{Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Shape, Signs, Told, View, equal};
+use crate::words::t;
 
 /// scores + bias (n_q × n_kv).
 #[derive(Debug, Clone, PartialEq)]
@@ -62,8 +63,8 @@ impl Operation for Bias {
         let scores = &signs.inputs[0];
         let alibi = self.alibi.map(|alibi| {
             let (i, j) = match signs.layout {
-                Layout::Rows => ("row", "column"),
-                Layout::Columns => ("column", "row"),
+                Layout::Rows => (t!("row"), t!("column")),
+                Layout::Columns => (t!("column"), t!("row")),
             };
             let offset = match alibi.offset {
                 0 => String::new(),
@@ -100,20 +101,20 @@ impl Operation for Bias {
     fn tell(&self, _: &Told<'_>) -> String {
         match (&self.alibi, &self.add) {
             (Some(alibi), None) if alibi.slope < 0.0 => {
-                format!(
-                    "ALiBi: every step of distance between query and key adds {}.",
-                    constant(alibi.slope.abs())
+                t!(
+                    "ALiBi: every step of distance between query and key adds %{slope}.",
+                    slope = constant(alibi.slope.abs())
                 )
             }
             (Some(alibi), None) => {
-                format!(
-                    "ALiBi: every step of distance between query and key costs {}.",
-                    constant(alibi.slope)
+                t!(
+                    "ALiBi: every step of distance between query and key costs %{slope}.",
+                    slope = constant(alibi.slope)
                 )
             }
-            (None, _) => "A number for each pair of query and key is added to its score.".to_owned(),
+            (None, _) => t!("A number for each pair of query and key is added to its score."),
             (Some(_), Some(_)) => {
-                "ALiBi's distances and a number for each pair are added to the scores.".to_owned()
+                t!("ALiBi's distances and a number for each pair are added to the scores.")
             }
         }
     }

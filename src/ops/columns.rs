@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::{Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Role, Shape, Signs, Told, View};
+use crate::words::t;
 
 /// A block of columns of its input, not copied: head i owns columns i·d_k to (i+1)·d_k.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,15 +51,12 @@ impl Operation for Columns {
     }
 
     fn tell(&self, told: &Told<'_>) -> String {
-        let lines = match told.layout {
-            Layout::Rows => "columns",
-            Layout::Columns => "rows",
-        };
         let (from, to) = (self.from + 1, self.from + self.width);
-        let block = if from == to {
-            format!("{} {from}", &lines[..lines.len() - 1])
-        } else {
-            format!("{lines} {from} to {to}")
+        let block = match told.layout {
+            Layout::Rows if from == to => t!("column %{at}", at = from),
+            Layout::Columns if from == to => t!("row %{at}", at = from),
+            Layout::Rows => t!("columns %{from} to %{to}", from = from, to = to),
+            Layout::Columns => t!("rows %{from} to %{to}", from = from, to = to),
         };
         let blank = |r: &usize| told.value.row(*r).iter().all(|v| *v == 0.0);
         let blanks: Vec<&str> = (0..told.value.nrows())
@@ -67,19 +65,21 @@ impl Operation for Columns {
             .collect();
         let zero = match blanks.len() {
             0 => String::new(),
-            1 if told.value.nrows() == 1 => " All zero: nothing of the token is left here.".to_owned(),
+            1 if told.value.nrows() == 1 => t!(" All zero: nothing of the token is left here."),
             count if count == told.value.nrows() => {
-                " All zero: nothing of these tokens is left here.".to_owned()
+                t!(" All zero: nothing of these tokens is left here.")
             }
-            1 => format!(" Here {} is the zero vector.", blanks[0]),
-            _ => format!(" Here {} are zero vectors.", super::list(blanks)),
+            1 => t!(" Here %{token} is the zero vector.", token = blanks[0]),
+            _ => t!(" Here %{tokens} are zero vectors.", tokens = super::list(blanks)),
         };
         match told.role {
-            Role::HeadQueries(head) => format!("Head {} owns {block}.{zero}", head + 1),
-            Role::HeadKeys(head) | Role::HeadValues(head) => {
-                format!("Head {} reads {block}.{zero}", head + 1)
+            Role::HeadQueries(head) => {
+                t!("Head %{head} owns %{block}.%{zero}", head = head + 1, block = block, zero = zero)
             }
-            _ => format!("A view of {block}: nothing is copied."),
+            Role::HeadKeys(head) | Role::HeadValues(head) => {
+                t!("Head %{head} reads %{block}.%{zero}", head = head + 1, block = block, zero = zero)
+            }
+            _ => t!("A view of %{block}: nothing is copied.", block = block),
         }
     }
 }

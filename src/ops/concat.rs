@@ -5,6 +5,7 @@ use nalgebra::DMatrix;
 use super::{
     Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Role, Shape, Signs, Told, View, equal,
 };
+use crate::words::t;
 
 /// Its inputs side by side: n × a, n × b, … give n × (a + b + …).
 ///
@@ -45,7 +46,11 @@ impl Operation for Concat {
             _ => all.join(join),
         };
         let shapes: Vec<String> = signs.facing_inputs().into_iter().map(super::size).collect();
-        let shapes = if many { format!("{} of {}", shapes.len(), shapes[0]) } else { shapes.join(sizes) };
+        let shapes = if many {
+            t!("%{count} of %{sizes}", count = shapes.len(), sizes = shapes[0])
+        } else {
+            shapes.join(sizes)
+        };
         Formula {
             equation: format!("{} = [{}]", signs.out, parts(signs.inputs.clone())),
             sizes: format!("{shapes} → {}", super::size(signs.facing(signs.out_shape))),
@@ -69,15 +74,19 @@ impl Operation for Concat {
 
     fn tell(&self, told: &Told<'_>) -> String {
         match (told.role, told.inputs.len()) {
-            (Role::Concat, 1) => "One head only: there is nothing to lay beside it.".to_owned(),
-            (Role::Concat, heads) => {
-                let way = match told.layout {
-                    Layout::Rows => "side by side",
-                    Layout::Columns => "one above the other",
-                };
-                format!("The {heads} heads' outputs {way}: nothing is mixed yet.")
-            }
-            _ => "Packed into one matrix, so that one product does for all.".to_owned(),
+            (Role::Concat, 1) => t!("One head only: there is nothing to lay beside it."),
+            (Role::Concat, heads) => match told.layout {
+                Layout::Rows => {
+                    t!("The %{heads} heads' outputs side by side: nothing is mixed yet.", heads = heads)
+                }
+                Layout::Columns => {
+                    t!(
+                        "The %{heads} heads' outputs one above the other: nothing is mixed yet.",
+                        heads = heads
+                    )
+                }
+            },
+            _ => t!("Packed into one matrix, so that one product does for all."),
         }
     }
 }

@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::{Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Role, Shape, Signs, Told, View, list};
+use crate::words::t;
 
 /// A matrix that the problem brings along; nothing computes it.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +23,10 @@ impl Operation for Given {
     }
 
     fn formula(&self, signs: &Signs) -> Formula {
-        Formula { equation: format!("{} given", signs.out), sizes: super::size(signs.facing(self.shape)) }
+        Formula {
+            equation: t!("%{sign} given", sign = signs.out),
+            sizes: super::size(signs.facing(self.shape)),
+        }
     }
 
     fn explain(&self, row: usize, column: usize, inputs: &[View<'_, f64>]) -> Expr {
@@ -39,32 +43,52 @@ impl Operation for Given {
         let line = told.line();
         let tokens = || list(told.rows.iter().map(String::as_str));
         let tokens_of = |count: usize| {
-            let many = if count == 1 { "1 token".to_owned() } else { format!("{count} tokens") };
-            let each = if count == 1 { "" } else { "each " };
-            let numbers = if columns == 1 { "number" } else { "numbers" };
-            format!("{many}: {}; {each}a {line} of {columns} {numbers}.", tokens())
+            let (line, tokens) = (&line, tokens());
+            match (count, columns) {
+                (1, 1) => t!("1 token: %{tokens}; a %{line} of 1 number.", tokens = tokens, line = line),
+                (1, _) => t!(
+                    "1 token: %{tokens}; a %{line} of %{columns} numbers.",
+                    tokens = tokens,
+                    line = line,
+                    columns = columns
+                ),
+                (_, 1) => t!(
+                    "%{count} tokens: %{tokens}; each a %{line} of 1 number.",
+                    count = count,
+                    tokens = tokens,
+                    line = line
+                ),
+                _ => t!(
+                    "%{count} tokens: %{tokens}; each a %{line} of %{columns} numbers.",
+                    count = count,
+                    tokens = tokens,
+                    line = line,
+                    columns = columns
+                ),
+            }
         };
         match told.role {
             Role::Input => tokens_of(rows),
-            Role::Source => format!("The other sequence, {}", tokens_of(rows)),
+            Role::Source => t!("The other sequence, %{tokens}", tokens = tokens_of(rows)),
             Role::Projection(letter) if is_identity(&told.value) => {
-                format!("The identity: W_{letter} passes its input through unchanged.")
+                t!("The identity: W_%{letter} passes its input through unchanged.", letter = letter)
             }
             Role::Projection(letter) if told.value.iter().all(|v| *v == 0.0) => {
-                format!("All zeros: W_{letter} lets nothing through.")
+                t!("All zeros: W_%{letter} lets nothing through.", letter = letter)
             }
-            Role::Projection(letter) => {
-                let (input, output) = match told.layout {
-                    Layout::Rows => ("row", "column"),
-                    Layout::Columns => ("column", "row"),
-                };
-                format!(
-                    "W_{letter} as given: one {input} for each number that goes in, one {output} for each that comes out."
-                )
-            }
-            Role::Bias => format!("Added to every token's {line}."),
-            Role::Queries | Role::Keys | Role::Values => "Given already projected.".to_owned(),
-            _ => "Given.".to_owned(),
+            Role::Projection(letter) => match told.layout {
+                Layout::Rows => t!(
+                    "W_%{letter} as given: one row for each number that goes in, one column for each that comes out.",
+                    letter = letter
+                ),
+                Layout::Columns => t!(
+                    "W_%{letter} as given: one column for each number that goes in, one row for each that comes out.",
+                    letter = letter
+                ),
+            },
+            Role::Bias => t!("Added to every token's %{line}.", line = line),
+            Role::Queries | Role::Keys | Role::Values => t!("Given already projected."),
+            _ => t!("Given."),
         }
     }
 }

@@ -5,6 +5,7 @@
 use nalgebra::DMatrix;
 
 use super::{Arithmetic, Cost, Expr, Formula, Operation, Real, Shape, Signs, Told, View};
+use crate::words::t;
 
 /// (n × h·d) → (h, n, d): view as (n, h, d), then swap the first two axes. Nothing is computed.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,9 +59,10 @@ impl Operation for SplitHeads {
     }
 
     fn tell(&self, _: &Told<'_>) -> String {
-        "Each head's columns become a sheet of its own. First the view, then the swap: a reshape straight to (h, n, d) \
-         would run, and scramble tokens and heads."
-            .to_owned()
+        t!(
+            "Each head's columns become a sheet of its own. First the view, then the swap: a reshape straight to (h, n, d) \
+             would run, and scramble tokens and heads."
+        )
     }
 }
 
@@ -102,8 +104,9 @@ impl Operation for MergeHeads {
     }
 
     fn tell(&self, _: &Told<'_>) -> String {
-        "The head axis goes back beside the numbers, and the rows are copied into one run of memory. Without the swap \
-         the reshape would run, and scramble tokens and heads."
-            .to_owned()
+        t!(
+            "The head axis goes back beside the numbers, and the rows are copied into one run of memory. Without the swap \
+             the reshape would run, and scramble tokens and heads."
+        )
     }
 }

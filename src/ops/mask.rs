@@ -5,6 +5,7 @@ use std::sync::Arc;
 use nalgebra::DMatrix;
 
 use super::{Arithmetic, Cost, Expr, Formula, Operation, Real, Shape, Signs, Told, View, equal};
+use crate::words::t;
 
 /// Scores with hidden places at −∞, before the softmax (n_q × n_kv).
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +37,11 @@ impl Operation for Mask {
     }
 
     fn formula(&self, signs: &Signs) -> Formula {
-        let right = format!("{} where allowed, else −∞ ({})", signs.inputs[0], self.reasons);
+        let right = t!(
+            "%{scores} where allowed, else −∞ (%{reasons})",
+            scores = signs.inputs[0],
+            reasons = self.reasons
+        );
         signs.formula(right, "", &signs.facing_inputs())
     }
 
@@ -54,7 +59,7 @@ impl Operation for Mask {
             .filter(|(at, _)| hides(*at))
             .map(|(_, reason)| reason)
             .collect();
-        Some(format!("hidden: {}", reasons.join("; ")))
+        Some(t!("hidden: %{reasons}", reasons = reasons.join("; ")))
     }
 
     fn cost(&self, _: &[Shape]) -> Cost {
@@ -69,21 +74,20 @@ impl Operation for Mask {
             .map(|r| told.rows.get(r).map_or("", String::as_str))
             .collect();
         if hidden == 0 {
-            return "Nothing is hidden here: the scores stay as they are.".to_owned();
+            return t!("Nothing is hidden here: the scores stay as they are.");
         }
-        let places = match (hidden, all) {
-            (1, 1) => "place is",
-            (1, _) => "places is",
-            _ => "places are",
-        };
         let then = match blind.len() {
-            0 => ": −∞ before the softmax becomes exactly 0 after it",
-            rows if rows == self.allowed.nrows() => "",
-            _ => ": −∞ before the softmax becomes exactly 0 after it (where anything is left)",
+            0 => t!(": −∞ before the softmax becomes exactly 0 after it"),
+            rows if rows == self.allowed.nrows() => String::new(),
+            _ => t!(": −∞ before the softmax becomes exactly 0 after it (where anything is left)"),
         };
-        let mut words = format!("{hidden} of {all} {places} hidden{then}.");
+        let mut words = match (hidden, all) {
+            (1, 1) => t!("1 of 1 place is hidden%{then}.", then = then),
+            (1, _) => t!("1 of %{all} places is hidden%{then}.", all = all, then = then),
+            _ => t!("%{hidden} of %{all} places are hidden%{then}.", hidden = hidden, all = all, then = then),
+        };
         if !blind.is_empty() {
-            words.push_str(&format!(" Nothing is left for {}.", super::list(blind)));
+            words.push_str(&t!(" Nothing is left for %{tokens}.", tokens = super::list(blind)));
         }
         words
     }

@@ -6,6 +6,7 @@ use nalgebra::DMatrix;
 
 use super::mask::masked_shape;
 use super::{Arithmetic, Cost, Expr, Formula, Operation, Real, Shape, Signs, Told, View};
+use crate::words::t;
 
 /// Scores times 1 where a query may look and times 0 where not (n_q × n_kv in, the same out).
 ///
@@ -29,7 +30,11 @@ impl Operation for MaskTimes {
     }
 
     fn formula(&self, signs: &Signs) -> Formula {
-        let right = format!("{} where allowed, else 0 ({})", signs.inputs[0], self.reasons);
+        let right = t!(
+            "%{scores} where allowed, else 0 (%{reasons})",
+            scores = signs.inputs[0],
+            reasons = self.reasons
+        );
         signs.formula(right, "", &signs.facing_inputs())
     }
 
@@ -40,7 +45,7 @@ impl Operation for MaskTimes {
 
     fn reason(&self, row: usize, column: usize, _: &[View<'_, f64>]) -> Option<String> {
         let hidden = self.allowed.get((row, column)).is_some_and(|allowed| !allowed);
-        hidden.then(|| format!("0 in place of −∞: {}", self.reasons))
+        hidden.then(|| t!("0 in place of −∞: %{reasons}", reasons = self.reasons))
     }
 
     fn cost(&self, _: &[Shape]) -> Cost {
@@ -49,11 +54,18 @@ impl Operation for MaskTimes {
 
     fn tell(&self, _: &Told<'_>) -> String {
         let hidden = self.allowed.iter().filter(|allowed| !**allowed).count();
-        let scores = if hidden == 1 { "score becomes" } else { "scores become" };
-        format!(
-            "{hidden} of {} {scores} 0 and not −∞: the softmax still gives each a weight.",
-            self.allowed.len()
-        )
+        let all = self.allowed.len();
+        match hidden {
+            1 => t!(
+                "1 of %{all} score becomes 0 and not −∞: the softmax still gives each a weight.",
+                all = all
+            ),
+            _ => t!(
+                "%{hidden} of %{all} scores become 0 and not −∞: the softmax still gives each a weight.",
+                hidden = hidden,
+                all = all
+            ),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use super::{
     Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Shape, Signs, Told, View, dot, equal, product,
     times,
 };
+use crate::words::t;
 
 /// Each query's blend of the values: inputs weights (n_q × n_kv), v (n_kv × d_v); gives n_q × d_v.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,13 +49,15 @@ impl Operation for Mix {
         let rows = told.value.nrows();
         let line = told.line();
         match (0..rows).filter(saw_something).count() {
-            0 => "No query saw anything: there is nothing to blend.".to_owned(),
-            all if all == rows => format!(
-                "What this head found: each {line} is a blend of the values, in the proportions of its weights."
+            0 => t!("No query saw anything: there is nothing to blend."),
+            all if all == rows => t!(
+                "What this head found: each %{line} is a blend of the values, in the proportions of its weights.",
+                line = line
             ),
-            _ => format!(
-                "What this head found: each {line} that saw a key is a blend of the values, in the proportions of its \
-                 weights."
+            _ => t!(
+                "What this head found: each %{line} that saw a key is a blend of the values, in the proportions of its \
+                 weights.",
+                line = line
             ),
         }
     }

@@ -5,6 +5,7 @@ use nalgebra::DMatrix;
 use super::{
     Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Shape, Signs, Told, View, equal, product, times,
 };
+use crate::words::t;
 
 /// The values blended by the columns of the weights: inputs weights (n_q × n_kv), v (n_kv × d_v), with n_q = n_kv; gives
 /// n_kv × d_v.
@@ -46,11 +47,12 @@ impl Operation for MixTransposed {
     }
 
     fn tell(&self, told: &Told<'_>) -> String {
-        let down = match told.layout {
-            Layout::Rows => "column",
-            Layout::Columns => "row",
-        };
-        format!("Values blended by each {down} of the weights, which should be by each {}.", told.line())
+        match told.layout {
+            Layout::Rows => t!("Values blended by each column of the weights, which should be by each row."),
+            Layout::Columns => {
+                t!("Values blended by each row of the weights, which should be by each column.")
+            }
+        }
     }
 }
 

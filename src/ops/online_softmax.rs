@@ -10,6 +10,7 @@ use super::{
     Arithmetic, Cost, Expr, Formula, FullyMaskedRows, Function, Operation, Real, Shape, Signs, Told, View,
     equal,
 };
+use crate::words::t;
 
 /// Takes one tile in: inputs scores (n_q × tile), v (tile × d_v), and the state before (n_q × 2 + d_v) unless this is
 /// the first tile; gives the state after.
@@ -91,7 +92,11 @@ impl Operation for OnlineSoftmax {
         let [scores, v] = [&signs.inputs[0], &signs.inputs[1]];
         let shapes = signs.facing_inputs();
         signs.formula(
-            format!("m ← max(m, {scores}); ℓ, o ← ℓ, o · e^(m before − m) + Σ e^({scores} − m) · 1, {v}"),
+            t!(
+                "m ← max(m, %{scores}); ℓ, o ← ℓ, o · e^(m before − m) + Σ e^(%{scores} − m) · 1, %{v}",
+                scores = scores,
+                v = v
+            ),
             ", ",
             &shapes[..2],
         )
@@ -144,16 +149,17 @@ impl Operation for OnlineSoftmax {
         });
         match grown {
             None => {
-                "The first tile: running maximum m, running sum ℓ, running output o of each query.".to_owned()
+                t!("The first tile: running maximum m, running sum ℓ, running output o of each query.")
             }
             Some(0) => {
-                "No query that had summed anything met a larger score: the sums just go on.".to_owned()
+                t!("No query that had summed anything met a larger score: the sums just go on.")
             }
             Some(1) => {
-                "One query met a larger score: what it had summed shrinks by e^(m before − m now).".to_owned()
+                t!("One query met a larger score: what it had summed shrinks by e^(m before − m now).")
             }
-            Some(n) => format!(
-                "{n} queries met a larger score: what they had summed shrinks by e^(m before − m now)."
+            Some(n) => t!(
+                "%{n} queries met a larger score: what they had summed shrinks by e^(m before − m now).",
+                n = n
             ),
         }
     }
@@ -205,6 +211,6 @@ impl Operation for FinishSoftmax {
     }
 
     fn tell(&self, _: &Told<'_>) -> String {
-        "What was summed over the weights' own sum: the head's output.".to_owned()
+        t!("What was summed over the weights' own sum: the head's output.")
     }
 }

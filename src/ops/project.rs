@@ -7,6 +7,7 @@ use super::{
     Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Role, Shape, Signs, Told, View, dot, equal,
     product,
 };
+use crate::words::t;
 
 /// A linear map of every token: inputs x (n × a), w (a × b), and perhaps a bias (1 × b); gives n × b.
 ///
@@ -51,31 +52,35 @@ impl Operation for Project {
         let line = told.line();
         match told.role {
             Role::Queries => {
-                format!("Queries: what each token looks for, all heads side by side in its {line}.")
+                t!("Queries: what each token looks for, all heads side by side in its %{line}.", line = line)
             }
             Role::Keys => {
-                format!("Keys: what each token can be found by, all heads side by side in its {line}.")
+                t!(
+                    "Keys: what each token can be found by, all heads side by side in its %{line}.",
+                    line = line
+                )
             }
             Role::Values => {
-                format!("Values: what each token hands on when it is attended to, all heads in its {line}.")
+                t!(
+                    "Values: what each token hands on when it is attended to, all heads in its %{line}.",
+                    line = line
+                )
             }
-            Role::Packed => "One product for queries, keys and values of all heads.".to_owned(),
+            Role::Packed => t!("One product for queries, keys and values of all heads."),
             Role::Output if told.inputs.get(1).is_some_and(is_identity) => {
-                "W_O is where heads can mix; it is the identity here, and hands on what it gets.".to_owned()
+                t!("W_O is where heads can mix; it is the identity here, and hands on what it gets.")
             }
             Role::Output if told.inputs.get(1).is_some_and(|w| w.iter().all(|number| *number == 0.0)) => {
-                "W_O is all zeros here: nothing of what the heads found comes through.".to_owned()
+                t!("W_O is all zeros here: nothing of what the heads found comes through.")
             }
-            Role::Output => "W_O combines what the heads found, in the width of the model.".to_owned(),
-            Role::Widened => format!(
-                "Every token by itself: W_1 makes {} numbers of its {}.",
-                told.value.ncols(),
-                told.inputs.first().map_or(0, |x| x.ncols())
+            Role::Output => t!("W_O combines what the heads found, in the width of the model."),
+            Role::Widened => t!(
+                "Every token by itself: W_1 makes %{wide} numbers of its %{narrow}.",
+                wide = told.value.ncols(),
+                narrow = told.inputs.first().map_or(0, |x| x.ncols())
             ),
-            Role::Narrowed => {
-                "Every token by itself: W_2 brings it back to the width of the model.".to_owned()
-            }
-            _ => "Every token times the same matrix.".to_owned(),
+            Role::Narrowed => t!("Every token by itself: W_2 brings it back to the width of the model."),
+            _ => t!("Every token times the same matrix."),
         }
     }
 }

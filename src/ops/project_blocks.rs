@@ -6,6 +6,7 @@ use super::project::{WITHOUT, add_bias, bias_cost, bias_fits, bias_sign, with_bi
 use super::{
     Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Shape, Signs, Told, View, equal, product,
 };
+use crate::words::t;
 
 /// A projection of which only the blocks on the diagonal count: inputs x (n × a), w (a × b), and perhaps a bias (1 × b);
 /// gives n × b. Block i of the result is x[:, block i] · w[block i, block i].
@@ -43,8 +44,11 @@ impl Operation for ProjectBlocks {
 
     fn formula(&self, signs: &Signs) -> Formula {
         let [x, w] = [&signs.inputs[0], &signs.inputs[1]];
-        let blocks = if self.blocks == 1 { "1 block" } else { &format!("{} blocks", self.blocks) };
-        let after = format!("{}, {blocks} on the diagonal", bias_sign(signs));
+        let blocks = match self.blocks {
+            1 => t!("1 block on the diagonal"),
+            blocks => t!("%{blocks} blocks on the diagonal", blocks = blocks),
+        };
+        let after = format!("{}, {blocks}", bias_sign(signs));
         let sizes = signs.facing_inputs();
         match signs.layout {
             Layout::Rows => signs.formula(format!("{x} blockdiag({w}){after}"), " · ", &[sizes[0], sizes[1]]),
@@ -69,9 +73,10 @@ impl Operation for ProjectBlocks {
     }
 
     fn tell(&self, _: &Told<'_>) -> String {
-        format!(
-            "Each of {} parts of a token sees its own block of the matrix only: what stands off the diagonal is never used.",
-            self.blocks
+        t!(
+            "Each of %{blocks} parts of a token sees its own block of the matrix only: what stands off the diagonal is \
+             never used.",
+            blocks = self.blocks
         )
     }
 }

@@ -6,6 +6,7 @@ use super::project::{add_bias, bias_cost, bias_sign, with_bias};
 use super::{
     Arithmetic, Cost, Expr, Formula, Layout, Operation, Project, Real, Shape, Signs, Told, View, dot, product,
 };
+use crate::words::t;
 
 /// The output projection with the heads' shares averaged: inputs x (n × a), w (a × b), and perhaps a bias (1 × b);
 /// gives n × b, which is x · w over the number of heads, plus the bias.
@@ -55,7 +56,7 @@ impl Operation for ProjectMean {
     }
 
     fn tell(&self, _: &Told<'_>) -> String {
-        format!("What {} heads contribute is averaged here, not added up.", self.heads)
+        t!("What %{heads} heads contribute is averaged here, not added up.", heads = self.heads)
     }
 }
 

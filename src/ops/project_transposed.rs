@@ -6,6 +6,7 @@ use super::project::{WITHOUT, add_bias, bias_cost, bias_fits, bias_sign, with_bi
 use super::{
     Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Shape, Signs, Told, View, dot, equal, product,
 };
+use crate::words::t;
 
 /// A linear map of every token by the transpose: inputs x (n × a), w (b × a), and perhaps a bias (1 × b); gives n × b.
 ///
@@ -51,13 +52,14 @@ impl Operation for ProjectTransposed {
     }
 
     fn tell(&self, told: &Told<'_>) -> String {
-        let (lines, instead) = match told.layout {
-            Layout::Rows => ("rows", "columns"),
-            Layout::Columns => ("columns", "rows"),
-        };
-        format!(
-            "Every token times the transpose of the matrix: its {lines} are used where its {instead} should be."
-        )
+        match told.layout {
+            Layout::Rows => t!(
+                "Every token times the transpose of the matrix: its rows are used where its columns should be."
+            ),
+            Layout::Columns => t!(
+                "Every token times the transpose of the matrix: its columns are used where its rows should be."
+            ),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use nalgebra::DMatrix;
 
 use super::{Arithmetic, Cost, Expr, Formula, Operation, Real, Shape, Signs, Told, View, equal, size};
+use crate::words::t;
 
 /// Where a number is copied from; all counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +99,7 @@ impl Operation for Rearrange {
         match shapes.as_slice() {
             [first, ..] if shapes.len() > 4 => {
                 let mut formula = signs.formula(right, "", &[*first]);
-                formula.sizes = format!("{} of {}", shapes.len(), formula.sizes);
+                formula.sizes = t!("%{count} of %{sizes}", count = shapes.len(), sizes = formula.sizes);
                 formula
             }
             _ => signs.formula(right, ", ", &shapes),
@@ -119,7 +120,7 @@ impl Operation for Rearrange {
             super::Layout::Rows => self.shape,
             super::Layout::Columns => (self.shape.1, self.shape.0),
         };
-        format!("{} numbers, copied to other places: nothing is computed.", size(shape))
+        t!("%{size} numbers, copied to other places: nothing is computed.", size = size(shape))
     }
 }
 

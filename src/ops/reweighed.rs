@@ -6,6 +6,7 @@ use nalgebra::DMatrix;
 
 use super::told::constant;
 use super::{Arithmetic, Cost, Expr, Formula, Operation, Real, Shape, Signs, Softmax, Told, View, equal};
+use crate::words::t;
 
 /// Weights that are multiplied by factors after the softmax (n_q × n_kv in, the same out): 0 and 1 for a mask that comes
 /// too late, 0 and 1/(1 − p) for dropout. Rows then need not sum to 1.
@@ -34,7 +35,7 @@ impl Operation for Reweighed {
     }
 
     fn formula(&self, signs: &Signs) -> Formula {
-        let sink = self.softmax.sink.map(|sink| format!(", with a sink of {}", constant(sink)));
+        let sink = self.softmax.sink.map(|sink| t!(", with a sink of %{sink}", sink = constant(sink)));
         let right = format!("softmax({}) ⊙ {}{}", signs.inputs[0], self.said, sink.unwrap_or_default());
         signs.formula(right, "", &signs.facing_inputs())
     }
@@ -45,7 +46,7 @@ impl Operation for Reweighed {
     }
 
     fn reason(&self, row: usize, column: usize, inputs: &[View<'_, f64>]) -> Option<String> {
-        let late = || format!("multiplied by 0 after the softmax: {}", self.said);
+        let late = || t!("multiplied by 0 after the softmax: %{factors}", factors = self.said);
         let is_zero = self.factors[(row, column)] == 0.0;
         self.softmax.reason(row, column, inputs).or_else(|| is_zero.then(late))
     }
@@ -57,12 +58,20 @@ impl Operation for Reweighed {
 
     fn tell(&self, told: &Told<'_>) -> String {
         let zeros = self.factors.iter().filter(|factor| **factor == 0.0).count();
-        let weights = if zeros == 1 { "weight is" } else { "weights are" };
-        format!(
-            "{zeros} of {} {weights} set to 0 after the softmax, so a {} need not sum to 1.",
-            self.factors.len(),
-            told.line()
-        )
+        let (all, line) = (self.factors.len(), told.line());
+        match zeros {
+            1 => t!(
+                "1 of %{all} weight is set to 0 after the softmax, so a %{line} need not sum to 1.",
+                all = all,
+                line = line
+            ),
+            _ => t!(
+                "%{zeros} of %{all} weights are set to 0 after the softmax, so a %{line} need not sum to 1.",
+                zeros = zeros,
+                all = all,
+                line = line
+            ),
+        }
     }
 }
 

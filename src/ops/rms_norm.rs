@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::{Arithmetic, Cost, Expr, Formula, Function, Operation, Real, Shape, Signs, Told, View, equal};
+use crate::words::t;
 
 /// x / √(mean(x²) + eps) · gain, over each row.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,7 +66,14 @@ impl Operation for RmsNorm {
     }
 
     fn tell(&self, told: &Told<'_>) -> String {
-        let gain = if self.has_gain() { ", then multiplied by the gain" } else { "" };
-        format!("Each token's {} is divided by its root mean square{gain}.", told.line())
+        let line = told.line();
+        if self.has_gain() {
+            t!(
+                "Each token's %{line} is divided by its root mean square, then multiplied by the gain.",
+                line = line
+            )
+        } else {
+            t!("Each token's %{line} is divided by its root mean square.", line = line)
+        }
     }
 }

@@ -7,6 +7,7 @@ use nalgebra::DMatrix;
 use super::{
     Arithmetic, Cost, Expr, Formula, Function, Layout, Operation, Real, Shape, Signs, Told, View, equal,
 };
+use crate::words::t;
 
 /// Which columns RoPE rotates together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,13 +96,16 @@ impl Operation for Rope {
     fn formula(&self, signs: &Signs) -> Formula {
         let x = &signs.inputs[0];
         let layout = match self.layout {
-            RopeLayout::HalfSplit => "half-split",
-            RopeLayout::Interleaved => "interleaved",
+            RopeLayout::HalfSplit => t!("half-split"),
+            RopeLayout::Interleaved => t!("interleaved"),
         };
         signs.formula(
-            format!(
-                "{x}, pair t = 0, 1, … turned by position · {}^(−2t/{}) ({layout})",
-                self.theta, self.dims
+            t!(
+                "%{x}, pair t = 0, 1, … turned by position · %{theta}^(−2t/%{dims}) (%{layout})",
+                x = x,
+                theta = self.theta,
+                dims = self.dims,
+                layout = layout
             ),
             "",
             &signs.facing_inputs(),
@@ -132,25 +136,37 @@ impl Operation for Rope {
     fn tell(&self, told: &Told<'_>) -> String {
         const MOST: usize = 3;
         let numbers = match told.layout {
-            Layout::Rows => "columns",
-            Layout::Columns => "rows",
+            Layout::Rows => t!("columns"),
+            Layout::Columns => t!("rows"),
         };
         let pair = |t: usize| {
             let (first, second) = match self.layout {
                 RopeLayout::HalfSplit => (t + 1, t + 1 + self.dims / 2),
                 RopeLayout::Interleaved => (2 * t + 1, 2 * t + 2),
             };
-            format!("{first} and {second} by position · {}", told.number(self.angle(1.0, t)))
+            t!(
+                "%{first} and %{second} by position · %{angle}",
+                first = first,
+                second = second,
+                angle = told.number(self.angle(1.0, t))
+            )
         };
         let pairs: Vec<String> = (0..(self.dims / 2).min(MOST)).map(pair).collect();
-        let more = if self.dims / 2 > MOST { ", and so on" } else { "" };
-        let still = if self.dims < told.value.ncols() { "; the others stay" } else { "" };
+        let more = if self.dims / 2 > MOST { t!(", and so on") } else { String::new() };
+        let still = if self.dims < told.value.ncols() { t!("; the others stay") } else { String::new() };
         let positions: Vec<String> = self.positions.iter().map(ToString::to_string).collect();
         let at = super::list(positions.iter().map(String::as_str));
-        let place = if positions.len() == 1 { "Position" } else { "Positions" };
-        format!(
-            "{place} {at}. Turned together: {numbers} {}{more}{still}. Lengths do not change.",
-            pairs.join(", ")
+        let place = match positions.len() {
+            1 => t!("Position %{at}.", at = at),
+            _ => t!("Positions %{at}.", at = at),
+        };
+        t!(
+            "%{place} Turned together: %{numbers} %{pairs}%{more}%{still}. Lengths do not change.",
+            place = place,
+            numbers = numbers,
+            pairs = pairs.join(&t!(", ")),
+            more = more,
+            still = still
         )
     }
 }

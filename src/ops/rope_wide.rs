@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::{Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Rope, Shape, Signs, Told, View};
+use crate::words::t;
 
 /// Some columns of a row that was rotated whole: input n × w, the row of all heads; gives n × `width`.
 ///
@@ -32,16 +33,14 @@ impl Operation for RopeWide {
     }
 
     fn formula(&self, signs: &Signs) -> Formula {
-        let lines = match signs.layout {
-            Layout::Rows => "column",
-            Layout::Columns => "row",
-        };
         let mut formula = self.rope.formula(signs);
-        let taken = match self.width {
-            1 => format!("{lines} {}", self.from + 1),
-            width => format!("{lines}s {}…{}", self.from + 1, self.from + width),
-        };
-        formula.equation.push_str(&format!(", then {taken}"));
+        let (from, to) = (self.from + 1, self.from + self.width);
+        formula.equation.push_str(&match (signs.layout, self.width) {
+            (Layout::Rows, 1) => t!(", then column %{at}", at = from),
+            (Layout::Columns, 1) => t!(", then row %{at}", at = from),
+            (Layout::Rows, _) => t!(", then columns %{from}…%{to}", from = from, to = to),
+            (Layout::Columns, _) => t!(", then rows %{from}…%{to}", from = from, to = to),
+        });
         formula
     }
 
@@ -57,10 +56,10 @@ impl Operation for RopeWide {
     }
 
     fn tell(&self, told: &Told<'_>) -> String {
-        format!(
-            "Taken from a {} that was turned whole, all heads together: frequencies run across heads and do not begin \
+        t!(
+            "Taken from a %{line} that was turned whole, all heads together: frequencies run across heads and do not begin \
              anew in each.",
-            told.line()
+            line = told.line()
         )
     }
 }

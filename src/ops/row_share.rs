@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::{Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Shape, Signs, Told, View};
+use crate::words::t;
 
 /// Each cell over the sum of its row (n_q × n_kv in, the same out): a softmax without its exponential.
 ///
@@ -29,8 +30,8 @@ impl Operation for RowShare {
 
     fn formula(&self, signs: &Signs) -> Formula {
         let way = match signs.layout {
-            Layout::Rows => "row by row",
-            Layout::Columns => "column by column",
+            Layout::Rows => t!("row by row"),
+            Layout::Columns => t!("column by column"),
         };
         let scores = &signs.inputs[0];
         signs.formula(format!("{scores} / (Σ {scores}), {way}"), "", &signs.facing_inputs())
@@ -49,11 +50,15 @@ impl Operation for RowShare {
     fn tell(&self, told: &Told<'_>) -> String {
         let negative = told.value.iter().filter(|share| **share < 0.0).count();
         let below = match negative {
-            0 => "",
-            1 => " One weight is negative, which no softmax gives.",
-            _ => " Some weights are negative, which no softmax gives.",
+            0 => String::new(),
+            1 => t!(" One weight is negative, which no softmax gives."),
+            _ => t!(" Some weights are negative, which no softmax gives."),
         };
-        format!("Each score over the sum of its {}: no exponential.{below}", told.line())
+        t!(
+            "Each score over the sum of its %{line}: no exponential.%{below}",
+            line = told.line(),
+            below = below
+        )
     }
 }
 

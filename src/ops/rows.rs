@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::{Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Shape, Signs, Told, View};
+use crate::words::t;
 
 /// A block of rows of its input, not copied.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,6 +48,6 @@ impl Operation for Rows {
     }
 
     fn tell(&self, told: &Told<'_>) -> String {
-        format!("The tile holds {}.", super::list(told.rows.iter().map(String::as_str)))
+        t!("The tile holds %{keys}.", keys = super::list(told.rows.iter().map(String::as_str)))
     }
 }

@@ -7,6 +7,7 @@ use super::{
     Arithmetic, Cost, Expr, Formula, Function, Layout, Operation, Real, Shape, Signs, Told, View, dot, equal,
     product, times,
 };
+use crate::words::t;
 
 /// What scores are multiplied by.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -113,29 +114,29 @@ impl Operation for Scores {
 
     fn tell(&self, told: &Told<'_>) -> String {
         let way = match told.layout {
-            Layout::Rows => "Rows ask, columns answer",
-            Layout::Columns => "Columns ask, rows answer",
+            Layout::Rows => t!("Rows ask, columns answer"),
+            Layout::Columns => t!("Columns ask, rows answer"),
         };
         let (flat, telling): (Vec<usize>, Vec<usize>) =
             (0..told.value.nrows()).partition(|r| told.is_flat(*r));
         let mut words = match told.largest_of(&telling) {
-            Some((best, r, c, tied)) => format!(
-                "{way}: {} answers {} best, {}{}.",
-                told.column(c),
-                told.row(r),
-                told.number(best),
-                if tied { " (others tie)" } else { "" }
+            Some((best, r, c, tied)) => t!(
+                "%{way}: %{key} answers %{query} best, %{score}%{others}.",
+                way = way,
+                key = told.column(c),
+                query = told.row(r),
+                score = told.number(best),
+                others = if tied { t!(" (others tie)") } else { String::new() }
             ),
-            None => format!("{way}."),
+            None => t!("%{way}.", way = way),
         };
         if let Some(r) = flat.first() {
             let same = told.number(told.value[(*r, 0)]);
             let names = super::list(flat.iter().map(|r| told.row(*r)));
-            let verb = if flat.len() == 1 { "scores" } else { "score" };
-            words.push_str(&format!(
-                " {names} {verb} every key the same{}.",
-                if flat.len() == 1 { format!(", {same}") } else { String::new() }
-            ));
+            words.push_str(&match flat.len() {
+                1 => t!(" %{token} scores every key the same, %{score}.", token = names, score = same),
+                _ => t!(" %{tokens} score every key the same.", tokens = names),
+            });
         }
         words
     }

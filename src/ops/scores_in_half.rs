@@ -7,6 +7,7 @@ use super::{
     Arithmetic, Cost, Expr, Formula, Function, Layout, Operation, Real, Scale, Scores, Shape, Signs, Told,
     View, dot, product, times,
 };
+use crate::words::t;
 
 /// Scores whose products are held in half precision before they are scaled: inputs q (n_q × d_k), k (n_kv × d_k); gives
 /// n_q × n_kv.
@@ -62,9 +63,18 @@ impl Operation for ScoresInHalf {
         let sum = dot(0, row, 1, column, inputs[0].ncols(), true).value(inputs);
         let is_beyond = sum.is_finite() && Function::Half.of(sum).is_infinite();
         let end = constant(LARGEST.copysign(sum));
-        let which = if sum > 0.0 { "largest" } else { "lowest" };
-        is_beyond
-            .then(|| format!("q · k = {} is beyond {end}, the {which} half-precision number", constant(sum)))
+        is_beyond.then(|| match sum > 0.0 {
+            true => t!(
+                "q · k = %{sum} is beyond %{end}, the largest half-precision number",
+                sum = constant(sum),
+                end = end
+            ),
+            false => t!(
+                "q · k = %{sum} is beyond %{end}, the lowest half-precision number",
+                sum = constant(sum),
+                end = end
+            ),
+        })
     }
 
     fn cost(&self, inputs: &[Shape]) -> Cost {
@@ -73,12 +83,12 @@ impl Operation for ScoresInHalf {
 
     fn tell(&self, told: &Told<'_>) -> String {
         let infinite = told.value.iter().filter(|score| score.is_infinite()).count();
-        let places = if infinite == 1 { "place passes" } else { "places pass" };
         match infinite {
-            0 => "Products rounded to half precision before they are scaled; none passes 65504 here."
-                .to_owned(),
-            _ => format!(
-                "Products in half precision before they are scaled: {infinite} {places} 65504 and become ∞."
+            0 => t!("Products rounded to half precision before they are scaled; none passes 65504 here."),
+            1 => t!("Products in half precision before they are scaled: 1 place passes 65504 and become ∞."),
+            _ => t!(
+                "Products in half precision before they are scaled: %{count} places pass 65504 and become ∞.",
+                count = infinite
             ),
         }
     }

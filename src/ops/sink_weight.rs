@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::{Arithmetic, Cost, Expr, Formula, Function, Operation, Real, Shape, Signs, Told, View};
+use crate::words::t;
 
 /// The share of the softmax that goes to the sink: n_q × n_kv scores in, n_q × 1 out.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,12 +48,12 @@ impl Operation for SinkWeight {
 
     fn tell(&self, told: &Told<'_>) -> String {
         match told.largest_of(&(0..told.value.nrows()).collect::<Vec<_>>()) {
-            Some((most, r, ..)) => format!(
-                "The sink has no value to hand on; its largest share is {}, of {}.",
-                told.number(most),
-                told.rows.get(r).map_or("", String::as_str)
+            Some((most, r, ..)) => t!(
+                "The sink has no value to hand on; its largest share is %{share}, of %{token}.",
+                share = told.number(most),
+                token = told.row(r)
             ),
-            None => "The sink has no value to hand on.".to_owned(),
+            None => t!("The sink has no value to hand on."),
         }
     }
 }

@@ -4,6 +4,7 @@ use nalgebra::DMatrix;
 
 use super::told::constant;
 use super::{Arithmetic, Cost, Expr, Formula, Function, Operation, Real, Shape, Signs, Told, View};
+use crate::words::t;
 
 /// cap · tanh(s / cap): small scores pass, large ones stop short of ±cap.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +44,10 @@ impl Operation for Softcap {
     fn tell(&self, told: &Told<'_>) -> String {
         let changed =
             told.inputs[0].iter().zip(told.value.iter()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        format!("No score can pass ±{}; the largest change is {}.", constant(self.cap), told.number(changed))
+        t!(
+            "No score can pass ±%{cap}; the largest change is %{change}.",
+            cap = constant(self.cap),
+            change = told.number(changed)
+        )
     }
 }

@@ -4,6 +4,7 @@ use nalgebra::DMatrix;
 
 use super::told::constant;
 use super::{Arithmetic, Cost, Expr, Formula, Function, Layout, Operation, Real, Shape, Signs, Told, View};
+use crate::words::t;
 
 /// What a query row with nothing to attend to means; libraries disagree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,10 +98,11 @@ impl Operation for Softmax {
 
     fn formula(&self, signs: &Signs) -> Formula {
         let way = match signs.layout {
-            Layout::Rows => "row by row",
-            Layout::Columns => "column by column",
+            Layout::Rows => t!("row by row"),
+            Layout::Columns => t!("column by column"),
         };
-        let sink = self.sink.map(|sink| format!(", with a sink of {}", constant(sink))).unwrap_or_default();
+        let sink =
+            self.sink.map(|sink| t!(", with a sink of %{sink}", sink = constant(sink))).unwrap_or_default();
         signs.formula(format!("softmax({}), {way}{sink}", signs.inputs[0]), "", &signs.facing_inputs())
     }
 
@@ -125,7 +127,7 @@ impl Operation for Softmax {
 
     fn reason(&self, row: usize, _: usize, inputs: &[View<'_, f64>]) -> Option<String> {
         let is_blind = inputs[0].row(row).iter().all(|score| *score == f64::NEG_INFINITY);
-        is_blind.then(|| format!("nothing can be seen from here: {}", self.told_of_empty()))
+        is_blind.then(|| t!("nothing can be seen from here: %{held}", held = self.told_of_empty()))
     }
 
     fn cost(&self, inputs: &[Shape]) -> Cost {
@@ -141,8 +143,8 @@ impl Operation for Softmax {
 
     fn tell(&self, told: &Told<'_>) -> String {
         let (every, other) = match told.layout {
-            Layout::Rows => ("Every row sums", "All remaining rows sum"),
-            Layout::Columns => ("Every column sums", "All remaining columns sum"),
+            Layout::Rows => (t!("Every row sums"), t!("All remaining rows sum")),
+            Layout::Columns => (t!("Every column sums"), t!("All remaining columns sum")),
         };
         let empty = self.empty_lines(told);
         let all = match self.sink {
@@ -153,49 +155,71 @@ impl Operation for Softmax {
             None if empty.len() == told.value.nrows() && self.empty_rows != FullyMaskedRows::Uniform => {
                 Vec::new()
             }
-            None => vec![format!("{all} to 1.")],
-            Some(_) => vec![format!("{all} to 1 together with what the sink takes.")],
+            None => vec![t!("%{all} to 1.", all = all)],
+            Some(_) => vec![t!("%{all} to 1 together with what the sink takes.", all = all)],
         };
         if !empty.is_empty() {
             let names = list_of(told.rows, &empty);
-            sentences.push(format!("Nothing can be seen from {names}: {}.", self.told_of_empty()));
+            sentences.push(t!(
+                "Nothing can be seen from %{names}: %{held}.",
+                names = names,
+                held = self.told_of_empty()
+            ));
         }
         let rows: Vec<usize> = (0..told.value.nrows()).filter(|r| !empty.contains(r)).collect();
         let (even, choosing): (Vec<usize>, Vec<usize>) =
             rows.iter().filter(|r| seen(told, **r).len() > 1).partition(|r| is_even(&seen(told, **r)));
         if let Some((best, r, c, tied)) = told.largest_of(&choosing) {
-            let choice =
-                if rows.iter().any(|r| seen(told, *r).len() == 1) { " where there is a choice" } else { "" };
-            sentences.push(format!(
-                "Sharpest{choice}: {} looks at {}, {}{}.",
-                told.row(r),
-                told.column(c),
-                told.number(best),
-                if tied { " (others tie)" } else { "" }
-            ));
+            let (query, key, weight) = (told.row(r), told.column(c), told.number(best));
+            let others = if tied { t!(" (others tie)") } else { String::new() };
+            sentences.push(match rows.iter().any(|r| seen(told, *r).len() == 1) {
+                true => t!(
+                    "Sharpest where there is a choice: %{query} looks at %{key}, %{weight}%{others}.",
+                    query = query,
+                    key = key,
+                    weight = weight,
+                    others = others
+                ),
+                false => t!(
+                    "Sharpest: %{query} looks at %{key}, %{weight}%{others}.",
+                    query = query,
+                    key = key,
+                    weight = weight,
+                    others = others
+                ),
+            });
         }
         let all_seen = |r: &&usize| seen(told, **r).len() == told.value.ncols();
         let (over_all, over_some): (Vec<usize>, Vec<usize>) = even.iter().partition(all_seen);
         if let Some(first) = over_all.first() {
             let each = told.number(told.value[(*first, 0)]);
-            sentences.push(format!("Even: {} ({each} each).", list_of(told.rows, &over_all)));
+            sentences.push(t!(
+                "Even: %{tokens} (%{each} each).",
+                tokens = list_of(told.rows, &over_all),
+                each = each
+            ));
         }
         if !over_some.is_empty() {
-            sentences.push(format!("Even over what is left to see: {}.", list_of(told.rows, &over_some)));
+            sentences.push(t!(
+                "Even over what is left to see: %{tokens}.",
+                tokens = list_of(told.rows, &over_some)
+            ));
         }
-        sentences.join(" ")
+        sentences.join(&t!(" "))
     }
 }
 
 impl Softmax {
     /// What a row that could see nothing holds, in words.
-    pub(super) fn told_of_empty(&self) -> &'static str {
+    pub(super) fn told_of_empty(&self) -> String {
         match (self.sink, self.empty_rows) {
-            (Some(_), _) => "the sink takes all",
-            (None, FullyMaskedRows::Zeros) => "zeros, as this lesson asks",
-            (None, FullyMaskedRows::Uniform) => "spread evenly over every key, as this lesson asks",
+            (Some(_), _) => t!("the sink takes all"),
+            (None, FullyMaskedRows::Zeros) => t!("zeros, as this lesson asks"),
+            (None, FullyMaskedRows::Uniform) => {
+                t!("spread evenly over every key, as this lesson asks")
+            }
             (None, FullyMaskedRows::Nan | FullyMaskedRows::Error) => {
-                "0/0 is not a number, as in a plain softmax"
+                t!("0/0 is not a number, as in a plain softmax")
             }
         }
     }

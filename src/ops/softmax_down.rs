@@ -6,6 +6,7 @@ use super::{
     Arithmetic, Cost, Expr, Formula, FullyMaskedRows, Function, Layout, Operation, Real, Shape, Signs,
     Softmax, Told, View,
 };
+use crate::words::t;
 
 /// Turns each column of scores, all that ask one key, into shares that sum to 1 (n_q × n_kv in, the same out).
 ///
@@ -51,8 +52,8 @@ impl Operation for SoftmaxDown {
 
     fn formula(&self, signs: &Signs) -> Formula {
         let way = match signs.layout {
-            Layout::Rows => "column by column",
-            Layout::Columns => "row by row",
+            Layout::Rows => t!("column by column"),
+            Layout::Columns => t!("row by row"),
         };
         signs.formula(format!("softmax({}), {way}", signs.inputs[0]), "", &signs.facing_inputs())
     }
@@ -73,7 +74,7 @@ impl Operation for SoftmaxDown {
 
     fn reason(&self, _: usize, column: usize, inputs: &[View<'_, f64>]) -> Option<String> {
         let told = self.across().told_of_empty();
-        is_empty(column, &inputs[0]).then(|| format!("no query sees this key: {told}"))
+        is_empty(column, &inputs[0]).then(|| t!("no query sees this key: %{held}", held = told))
     }
 
     fn cost(&self, inputs: &[Shape]) -> Cost {
@@ -82,11 +83,14 @@ impl Operation for SoftmaxDown {
     }
 
     fn tell(&self, told: &Told<'_>) -> String {
-        let (sums, should) = match told.layout {
-            Layout::Rows => ("column", "rows"),
-            Layout::Columns => ("row", "columns"),
-        };
-        format!("Every {sums} sums to 1, so queries compete for each key; it is {should} that should.")
+        match told.layout {
+            Layout::Rows => {
+                t!("Every column sums to 1, so queries compete for each key; it is rows that should.")
+            }
+            Layout::Columns => {
+                t!("Every row sums to 1, so queries compete for each key; it is columns that should.")
+            }
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::{Arithmetic, Cost, Expr, Formula, Function, Operation, Real, Shape, Signs, Told, View, equal};
+use crate::words::t;
 
 /// One head's share of each place: inputs are the scores of all heads (each n_q × n_kv); gives n_q × n_kv, in which a
 /// cell is e^(own score) over the sum of e^(score) of all heads at the same place.
@@ -48,7 +49,7 @@ impl Operation for SoftmaxOverHeads {
             _ => powers.join(" + "),
         };
         let mut formula = signs.formula(format!("e^{own} / ({sum})"), "", &signs.facing_inputs()[..1]);
-        formula.sizes = format!("{} of {}", powers.len(), formula.sizes);
+        formula.sizes = t!("%{count} of %{sizes}", count = powers.len(), sizes = formula.sizes);
         formula
     }
 
@@ -60,7 +61,7 @@ impl Operation for SoftmaxOverHeads {
 
     fn reason(&self, row: usize, column: usize, inputs: &[View<'_, f64>]) -> Option<String> {
         let hidden = inputs.iter().all(|scores| scores[(row, column)] == f64::NEG_INFINITY);
-        hidden.then(|| "hidden from every head: 0/0 is not a number".to_owned())
+        hidden.then(|| t!("hidden from every head: 0/0 is not a number"))
     }
 
     fn cost(&self, inputs: &[Shape]) -> Cost {
@@ -76,8 +77,9 @@ impl Operation for SoftmaxOverHeads {
 
     fn tell(&self, told: &Told<'_>) -> String {
         let heads = told.inputs.len();
-        format!(
-            "Heads compete for each place: the shares of {heads} heads sum to 1 there, and the keys of a query do not."
+        t!(
+            "Heads compete for each place: the shares of %{heads} heads sum to 1 there, and the keys of a query do not.",
+            heads = heads
         )
     }
 }

@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::{Arithmetic, Cost, Expr, Formula, Operation, Real, Scale, Shape, Signs, Told, View};
+use crate::words::t;
 
 /// Every cell of its input times a number: queries that are scaled before the product in place of the scores after it.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +41,7 @@ impl Operation for Times {
     }
 
     fn tell(&self, told: &Told<'_>) -> String {
-        format!("Every number times {}.", told.number(self.factor.value(self.d_k)))
+        t!("Every number times %{factor}.", factor = told.number(self.factor.value(self.d_k)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What an operation is given to write its formula, and to say in words what happened.
 
 use super::View;
+use crate::words::t;
 
 /// Which way round matrices are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -143,10 +144,10 @@ pub struct Told<'a> {
 
 impl Told<'_> {
     /// What one line of a token is called in this layout: `row` or `column`.
-    pub fn line(&self) -> &'static str {
+    pub fn line(&self) -> String {
         match self.layout {
-            Layout::Rows => "row",
-            Layout::Columns => "column",
+            Layout::Rows => t!("row"),
+            Layout::Columns => t!("column"),
         }
     }
 
@@ -194,7 +195,13 @@ pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     match names.as_slice() {
         [] => String::new(),
         [one] => (*one).to_owned(),
-        [before @ .., last] if names.len() <= MOST => format!("{} and {last}", before.join(", ")),
-        _ => format!("{} and {} more", names[..MOST - 1].join(", "), names.len() - MOST + 1),
+        [before @ .., last] if names.len() <= MOST => {
+            t!("%{names} and %{last}", names = before.join(&t!(", ")), last = last)
+        }
+        _ => t!(
+            "%{names} and %{count} more",
+            names = names[..MOST - 1].join(&t!(", ")),
+            count = names.len() - MOST + 1
+        ),
     }
 }

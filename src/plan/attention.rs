@@ -10,6 +10,7 @@ use super::spec::{NormScope, Positions, RopeSpec};
 use super::{Attention, Call, Head, HeadStep, Name, Plan, Projection, StepId};
 use crate::fault::Fault;
 use crate::ops::{Columns, Concat, Given, Mix, Project, RmsNorm, Rope, Scores, SinkWeight, Softcap, Softmax};
+use crate::words::t;
 
 /// The plan of an attention call: for each sequence, the projections, every head, concat, and W_O; or of the stack of
 /// layers that the call is ([`super::layers::plan`]).
@@ -99,8 +100,13 @@ pub(super) fn add(
     if call.inputs.contains_key(&place.shared(Name::W(Projection::O))) {
         return project(plan, call, place, Name::Output, Some(concat), Projection::O); // n_q × d_model
     }
-    let result = if place.layer.is_some() { "this is what attention gives" } else { "this is the result" };
-    plan.note(concat, format!("There is no W_O: {result}."));
+    plan.note(
+        concat,
+        match place.layer {
+            Some(_) => t!("There is no W_O: this is what attention gives."),
+            None => t!("There is no W_O: this is the result."),
+        },
+    );
     Ok(concat)
 }
 
@@ -166,8 +172,21 @@ fn note_sharing(plan: &mut Plan, attention: &Attention, head: Head, ids: [StepId
     let group = attention.num_heads / attention.num_kv_heads.max(1);
     let kv_head = attention.kv_head(head.0);
     let (first, last) = (kv_head * group + 1, (kv_head + 1) * group);
-    let heads = if last == first + 1 { format!("{first} and {last}") } else { format!("{first} to {last}") };
-    let note = format!("This is key/value head {}, shared by query heads {heads}.", kv_head + 1);
+    let kv_head = kv_head + 1;
+    let note = match last == first + 1 {
+        true => t!(
+            "This is key/value head %{kv_head}, shared by query heads %{first} and %{last}.",
+            kv_head = kv_head,
+            first = first,
+            last = last
+        ),
+        false => t!(
+            "This is key/value head %{kv_head}, shared by query heads %{first} to %{last}.",
+            kv_head = kv_head,
+            first = first,
+            last = last
+        ),
+    };
     for id in ids {
         plan.note(id, note.clone());
     }

@@ -8,6 +8,7 @@ use super::spec::{Alignment, FullyMaskedRows, Mask, Positions};
 use super::{Attention, Head};
 use crate::fault::Fault;
 use crate::ops::{self, Alibi, Bias};
+use crate::words::t;
 
 /// What happens to one head's scores between Q · Kᵀ and the softmax, apart from the cap.
 #[derive(Debug, Clone, Default)]
@@ -100,7 +101,7 @@ fn allowed(
             Mask::Causal(alignment) => {
                 let offset = alignment.offset(n_q, n_kv);
                 let keep = move |r: usize, c: usize| c as i64 <= r as i64 + offset;
-                (format!("causal{}", aligned(*alignment, n_q, n_kv)), Box::new(keep))
+                (t!("causal%{aligned}", aligned = aligned(*alignment, n_q, n_kv)), Box::new(keep))
             }
             Mask::Window { left, right, alignment } => {
                 let offset = alignment.offset(n_q, n_kv);
@@ -109,19 +110,24 @@ fn allowed(
                     left.is_none_or(|left| -distance <= left as i64)
                         && right.is_none_or(|right| distance <= right as i64)
                 };
-                let side = |side: &Option<usize>| side.map_or("all".to_owned(), |count| count.to_string());
-                let reach = format!("{} before, {} after", side(left), side(right));
-                (format!("window: {reach}{}", aligned(*alignment, n_q, n_kv)), Box::new(keep))
+                let side = |side: &Option<usize>| side.map_or_else(|| t!("all"), |count| count.to_string());
+                let window = t!(
+                    "window: %{left} before, %{right} after%{aligned}",
+                    left = side(left),
+                    right = side(right),
+                    aligned = aligned(*alignment, n_q, n_kv)
+                );
+                (window, Box::new(keep))
             }
             Mask::KeyPadding(rows) => {
                 let Some(real) = rows.get(sequence).or(rows.first()) else { continue };
-                ("key padding".to_owned(), Box::new(|_, c| real.get(c).copied().unwrap_or(true)))
+                (t!("key padding"), Box::new(|_, c| real.get(c).copied().unwrap_or(true)))
             }
             Mask::Allow(matrices) => {
                 let Some(matrix) = matrices.get(head.0.min(matrices.len().saturating_sub(1))) else {
                     continue;
                 };
-                ("allowed pairs".to_owned(), Box::new(|r, c| matrix.get((r, c)).copied().unwrap_or(false)))
+                (t!("allowed pairs"), Box::new(|r, c| matrix.get((r, c)).copied().unwrap_or(false)))
             }
             Mask::Add(_) => continue,
         };
@@ -140,7 +146,7 @@ fn allowed(
         && add.iter().any(|number| *number == f64::NEG_INFINITY)
     {
         let bit = bit(reasons.len());
-        reasons.push("−∞ added".to_owned());
+        reasons.push(t!("−∞ added"));
         allowed.zip_apply(add, |cell, number| *cell &= number != f64::NEG_INFINITY);
         hidden_by.zip_apply(add, |by, number| *by |= if number == f64::NEG_INFINITY { bit } else { 0 });
     }
@@ -163,10 +169,10 @@ fn bit(reason: usize) -> u32 {
 fn aligned(alignment: Alignment, n_q: usize, n_kv: usize) -> String {
     match alignment {
         Alignment::Offset(0) => String::new(),
-        Alignment::Offset(offset) => format!(", offset {offset}"),
+        Alignment::Offset(offset) => t!(", offset %{offset}", offset = offset),
         _ if n_q == n_kv => String::new(),
-        Alignment::BottomRight => ", bottom-right aligned: the last query sees up to the last key".to_owned(),
-        Alignment::TopLeft => ", top-left aligned: the first query sees up to the first key".to_owned(),
+        Alignment::BottomRight => t!(", bottom-right aligned: the last query sees up to the last key"),
+        Alignment::TopLeft => t!(", top-left aligned: the first query sees up to the first key"),
     }
 }
 

@@ -16,6 +16,7 @@ use crate::views::derivation::short_name;
 use crate::views::number::digits_for;
 use crate::views::page::{Layout, Page, width};
 use crate::views::sheet::Sheet;
+use crate::words::t;
 
 /// Columns between two tables.
 const GAP: usize = 3;
@@ -59,8 +60,10 @@ pub(super) fn lines(state: &State, theme: Theme, room: usize, height: usize) -> 
     if below > left && left > 1 {
         lines.extend(text.into_iter().skip(from).take(left - 1));
         let more = below + 1 - left;
-        let words =
-            page.letters(&format!("… {more} more line{}: J scrolls", if more == 1 { "" } else { "s" }));
+        let words = page.letters(&match more {
+            1 => t!("… 1 more line: J scrolls"),
+            _ => t!("… %{more} more lines: J scrolls", more = more),
+        });
         lines.push(Line::from(Span::styled(words, theme.dim())));
     } else {
         lines.extend(text.into_iter().skip(from).take(left));

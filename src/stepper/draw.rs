@@ -12,6 +12,7 @@ use super::told::cut;
 use super::{board, help, list};
 use crate::fault::visible;
 use crate::views::page::{Layout, Page, width};
+use crate::words::{n, say, t};
 
 /// From so many columns on the list of steps stands at the side.
 const ROOM_FOR_LIST: u16 = 64;
@@ -74,22 +75,22 @@ fn title_line(state: &State, theme: Theme, room: usize) -> Line<'static> {
     let page = &state.page;
     let steps: Vec<_> = state.steps().map(|step| step.id).collect();
     let place = steps.iter().position(|id| *id == state.at.step).map_or(0, |place| place + 1);
-    let mut modes = vec![format!("step {place} of {}", steps.len())];
+    let mut modes = vec![t!("step %{place} of %{all}", place = place, all = steps.len())];
     match state.bench.mask() {
         Masks::None => {}
-        Masks::On => modes.push("mask on".to_owned()),
-        Masks::Off => modes.push("mask off".to_owned()),
+        Masks::On => modes.push(t!("mask on")),
+        Masks::Off => modes.push(t!("mask off")),
     }
     if state.bench.exact().is_some() {
-        modes.push("exact".to_owned());
+        modes.push(t!("exact"));
     }
     if page.layout == Layout::Columns {
-        modes.push("tokens in columns".to_owned());
+        modes.push(t!("tokens in columns"));
     }
     match state.bench.edits() {
         0 => {}
-        1 => modes.push("1 edit".to_owned()),
-        many => modes.push(format!("{many} edits")),
+        1 => modes.push(t!("1 edit")),
+        many => modes.push(t!("%{many} edits", many = many)),
     }
     let modes = format!(" {} ", modes.join(page.between()));
     let title = cut(page, &visible(&state.bench.problem.title), room.saturating_sub(width(&modes) + 2));
@@ -102,7 +103,7 @@ fn title_line(state: &State, theme: Theme, room: usize) -> Line<'static> {
 fn prompt(state: &State) -> String {
     match state.typing.as_ref().map(|typing| typing.purpose) {
         Some(Purpose::Edit) => format!(" {} = ", state.at),
-        Some(Purpose::GoTo) => " go to ".to_owned(),
+        Some(Purpose::GoTo) => t!(" go to "),
         None => String::new(),
     }
 }
@@ -117,8 +118,8 @@ fn status(state: &State, theme: Theme, room: usize) -> Vec<Line<'static>> {
     let page = &state.page;
     if let Some(typing) = &state.typing {
         let hint = match typing.purpose {
-            Purpose::Edit => "   Enter accepts, Esc cancels",
-            Purpose::GoTo => "   a head: 2; a step: q; a number: q[3,1]",
+            Purpose::Edit => t!("   Enter accepts, Esc cancels"),
+            Purpose::GoTo => t!("   a head: 2; a step: q; a number: q[3,1]"),
         };
         return vec![Line::from(vec![
             Span::styled(prompt(state), theme.bold()),
@@ -132,37 +133,37 @@ fn status(state: &State, theme: Theme, room: usize) -> Vec<Line<'static>> {
         return message.lines().map(|line| Line::from(Span::styled(line.to_owned(), theme.bold()))).collect();
     }
     let hints: &[(&str, &str)] = match state.view {
-        View::Help(_) => &[("↓ ↑", "scroll"), ("q", "back")],
+        View::Help(_) => &[("↓ ↑", n!("scroll")), ("q", n!("back"))],
         View::Step if state.bench.is_given(state.at.step) => &[
-            ("n", "next"),
-            ("p", "back"),
-            ("←↓↑→", "move"),
-            ("e", "edit"),
-            ("Bksp", "return"),
-            ("1-9", "head"),
-            ("x", "exact"),
-            ("t", "turn"),
-            ("?", "help"),
-            ("q", "quit"),
+            ("n", n!("next")),
+            ("p", n!("back")),
+            ("←↓↑→", n!("move")),
+            ("e", n!("edit")),
+            ("Bksp", n!("return")),
+            ("1-9", n!("head")),
+            ("x", n!("exact")),
+            ("t", n!("turn")),
+            ("?", n!("help")),
+            ("q", n!("quit")),
         ],
         View::Step => &[
-            ("n", "next"),
-            ("p", "back"),
-            ("←↓↑→", "move"),
-            ("Tab", "where from"),
-            ("Bksp", "return"),
-            ("1-9", "head"),
-            ("x", "exact"),
-            ("t", "turn"),
-            ("?", "help"),
-            ("q", "quit"),
+            ("n", n!("next")),
+            ("p", n!("back")),
+            ("←↓↑→", n!("move")),
+            ("Tab", n!("where from")),
+            ("Bksp", n!("return")),
+            ("1-9", n!("head")),
+            ("x", n!("exact")),
+            ("t", n!("turn")),
+            ("?", n!("help")),
+            ("q", n!("quit")),
         ],
     };
     let spelled = |key: &str| match (page.ascii, key) {
-        (true, "←↓↑→" | "↓ ↑") => "arrows".to_owned(),
+        (true, "←↓↑→" | "↓ ↑") => t!("arrows"),
         _ => key.to_owned(),
     };
-    let hint = |(key, word): &(&str, &str)| (spelled(key), (*word).to_owned());
+    let hint = |(key, word): &(&str, &str)| (spelled(key), say(word).to_owned());
     let can_return = state.has_walked();
     let hints: Vec<(String, String)> =
         hints.iter().filter(|(_, word)| *word != "return" || can_return).map(hint).collect();

@@ -5,11 +5,12 @@ use ratatui::text::{Line, Span};
 use super::keys::BINDINGS;
 use super::theme::Theme;
 use crate::views::page::{Page, width};
+use crate::words::{n, say, t};
 
 /// What the marks mean.
 const MARKS: &[(&str, &str)] = &[
-    ("[ ]", "in the large table the cursor; in the small ones what its number was made from"),
-    ("*", "changed by the last edit, or by taking a mask away"),
+    ("[ ]", n!("in the large table the cursor; in the small ones what its number was made from")),
+    ("*", n!("changed by the last edit, or by taking a mask away")),
 ];
 
 /// The page, set to `page`'s width.
@@ -40,10 +41,10 @@ pub(super) fn lines(page: &Page, theme: Theme) -> Vec<Line<'static>> {
         lines
     };
     for (heading, bindings) in BINDINGS {
-        lines.push(Line::from(Span::styled((*heading).to_owned(), theme.name())));
-        lines.extend(bindings.iter().flat_map(|binding| entry(&keys(binding.keys), binding.says)));
+        lines.push(Line::from(Span::styled(say(heading).to_owned(), theme.name())));
+        lines.extend(bindings.iter().flat_map(|binding| entry(&keys(binding.keys), say(binding.says))));
     }
-    lines.push(Line::from(Span::styled("Marks", theme.name())));
-    lines.extend(MARKS.iter().flat_map(|(sign, says)| entry(sign, says)));
+    lines.push(Line::from(Span::styled(t!("Marks"), theme.name())));
+    lines.extend(MARKS.iter().flat_map(|(sign, says)| entry(sign, say(says))));
     lines
 }

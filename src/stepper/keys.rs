@@ -3,6 +3,7 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::state::Action;
+use crate::words::{n, t};
 
 /// A key as the table names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,72 +38,72 @@ use Key::{Char, Ctrl, Digit, Named};
 /// Every key, in the order of the help page: a heading and what stands under it.
 pub(super) const BINDINGS: &[(&str, &[Binding])] = &[
     (
-        "Steps",
+        n!("Steps"),
         &[
-            bind(&[Char('n'), Char(' '), Named(KeyCode::PageDown)], Action::NextStep, "the next step"),
-            bind(&[Char('p'), Named(KeyCode::PageUp)], Action::PreviousStep, "the step before"),
-            bind(&[Char('g'), Named(KeyCode::Home)], Action::FirstStep, "the first step"),
-            bind(&[Char('G'), Named(KeyCode::End)], Action::LastStep, "the last step"),
-            bind(&[Digit], Action::Head(0), "the same step in that head"),
+            bind(&[Char('n'), Char(' '), Named(KeyCode::PageDown)], Action::NextStep, n!("the next step")),
+            bind(&[Char('p'), Named(KeyCode::PageUp)], Action::PreviousStep, n!("the step before")),
+            bind(&[Char('g'), Named(KeyCode::Home)], Action::FirstStep, n!("the first step")),
+            bind(&[Char('G'), Named(KeyCode::End)], Action::LastStep, n!("the last step")),
+            bind(&[Digit], Action::Head(0), n!("the same step in that head")),
             bind(
                 &[Char(':')],
                 Action::GoTo,
-                "go to a head (12), a step (q) or a number (head.1.scores[3,1])",
+                n!("go to a head (12), a step (q) or a number (head.1.scores[3,1])"),
             ),
         ],
     ),
     (
-        "Numbers",
+        n!("Numbers"),
         &[
-            bind(&[Named(KeyCode::Left), Char('h')], Action::Left, "one to the left"),
-            bind(&[Named(KeyCode::Down), Char('j')], Action::Down, "one down"),
-            bind(&[Named(KeyCode::Up), Char('k')], Action::Up, "one up"),
-            bind(&[Named(KeyCode::Right), Char('l')], Action::Right, "one to the right"),
+            bind(&[Named(KeyCode::Left), Char('h')], Action::Left, n!("one to the left")),
+            bind(&[Named(KeyCode::Down), Char('j')], Action::Down, n!("one down")),
+            bind(&[Named(KeyCode::Up), Char('k')], Action::Up, n!("one up")),
+            bind(&[Named(KeyCode::Right), Char('l')], Action::Right, n!("one to the right")),
             bind(
                 &[Named(KeyCode::Tab), Named(KeyCode::Enter)],
                 Action::FirstSource,
-                "walk to the first number that this one was made from",
+                n!("walk to the first number that this one was made from"),
             ),
             bind(
                 &[Named(KeyCode::BackTab)],
                 Action::LastSource,
-                "walk to the last of them: the key, the value",
+                n!("walk to the last of them: the key, the value"),
             ),
-            bind(&[Named(KeyCode::Backspace)], Action::Back, "walk back"),
-            bind(&[Char('J')], Action::ScrollDown, "scroll what is written below the table"),
-            bind(&[Char('K')], Action::ScrollUp, "scroll it back"),
+            bind(&[Named(KeyCode::Backspace)], Action::Back, n!("walk back")),
+            bind(&[Char('J')], Action::ScrollDown, n!("scroll what is written below the table")),
+            bind(&[Char('K')], Action::ScrollUp, n!("scroll it back")),
         ],
     ),
     (
-        "What if",
+        n!("What if"),
         &[
             bind(
                 &[Char('e')],
                 Action::Edit,
-                "give this number another value, and see what follows (marked *)",
+                n!("give this number another value, and see what follows (marked *)"),
             ),
-            bind(&[Char('u')], Action::Undo, "take the last edit back"),
-            bind(&[Char('r')], Action::Reset, "give the lesson's own numbers again"),
-            bind(&[Char('m')], Action::Mask, "take the masks away, or put them back"),
-            bind(&[Named(KeyCode::Esc)], Action::Forget, "stop marking what changed"),
+            bind(&[Char('u')], Action::Undo, n!("take the last edit back")),
+            bind(&[Char('r')], Action::Reset, n!("give the lesson's own numbers again")),
+            bind(&[Char('m')], Action::Mask, n!("take the masks away, or put them back")),
+            bind(&[Named(KeyCode::Esc)], Action::Forget, n!("stop marking what changed")),
         ],
     ),
     (
-        "Look",
+        n!("Look"),
         &[
-            bind(&[Char('t')], Action::Turn, "tokens in columns, or in rows again"),
+            bind(&[Char('t')], Action::Turn, n!("tokens in columns, or in rows again")),
             bind(
                 &[Char('x')],
                 Action::Exact,
-                "1/√2 in place of 0.7071 where the numbers allow it, or decimals again",
+                n!("1/√2 in place of 0.7071 where the numbers allow it, or decimals again"),
             ),
-            bind(&[Char('+'), Char('=')], Action::MoreDigits, "one more digit after the point"),
-            bind(&[Char('-')], Action::FewerDigits, "one digit fewer"),
-            bind(&[Char('?'), Named(KeyCode::F(1))], Action::Help, "this page"),
-            bind(&[Ctrl('l')], Action::Redraw, "draw the screen again"),
-            bind(&[Ctrl('z')], Action::Suspend, "back to the shell for a while; fg returns"),
-            bind(&[Char('q')], Action::Quit, "leave; from this page, back to the numbers"),
-            bind(&[Ctrl('c')], Action::Leave, "leave, whatever is going on"),
+            bind(&[Char('+'), Char('=')], Action::MoreDigits, n!("one more digit after the point")),
+            bind(&[Char('-')], Action::FewerDigits, n!("one digit fewer")),
+            bind(&[Char('?'), Named(KeyCode::F(1))], Action::Help, n!("this page")),
+            bind(&[Ctrl('l')], Action::Redraw, n!("draw the screen again")),
+            bind(&[Ctrl('z')], Action::Suspend, n!("back to the shell for a while; fg returns")),
+            bind(&[Char('q')], Action::Quit, n!("leave; from this page, back to the numbers")),
+            bind(&[Ctrl('c')], Action::Leave, n!("leave, whatever is going on")),
         ],
     ),
 ];
@@ -153,10 +154,10 @@ impl Key {
     /// How it is called on a keyboard; without arrows where there is only ASCII.
     pub(super) fn name(self, ascii: bool) -> String {
         match self {
-            Self::Char(' ') => "space".to_owned(),
+            Self::Char(' ') => t!("space"),
             Self::Char(letter) => letter.to_string(),
             Self::Ctrl(letter) => format!("ctrl-{}", letter.to_ascii_uppercase()),
-            Self::Digit => "1 to 9".to_owned(),
+            Self::Digit => t!("1 to 9"),
             Self::Named(code @ (KeyCode::Left | KeyCode::Down | KeyCode::Up | KeyCode::Right)) if ascii => {
                 code.to_string().to_lowercase()
             }

@@ -7,6 +7,7 @@ use super::theme::Theme;
 use super::told::cut;
 use crate::plan::{Head, Name, StepId};
 use crate::views::page::width;
+use crate::words::t;
 
 /// A line of the list.
 struct Entry {
@@ -51,15 +52,15 @@ fn entries(state: &State) -> Vec<Entry> {
             if now.0 != before.0
                 && let Some(sequence) = now.0
             {
-                entries.push(Entry { text: format!("sequence {}", sequence + 1), step: None });
+                entries.push(Entry { text: t!("sequence %{sequence}", sequence = sequence + 1), step: None });
             }
             if now.1 != before.1
                 && let Some(layer) = now.1
             {
-                entries.push(Entry { text: format!("layer {}", layer + 1), step: None });
+                entries.push(Entry { text: t!("layer %{layer}", layer = layer + 1), step: None });
             }
             if let Some(Head(head)) = now.2 {
-                entries.push(Entry { text: format!("head {}", head + 1), step: None });
+                entries.push(Entry { text: t!("head %{head}", head = head + 1), step: None });
             }
             before = now;
         }

@@ -8,6 +8,7 @@ use super::theme::Theme;
 use super::told::cut;
 use crate::fault::visible;
 use crate::views::page::{Page, width};
+use crate::words::t;
 
 /// Columns that a token's name takes at most.
 const ROOM_OF_NAMES: usize = 14;
@@ -108,15 +109,24 @@ impl Matrix<'_> {
 
     /// Which part of the matrix a window shows, where it does not show all.
     pub(super) fn hint(&self, window: &Window) -> String {
-        let part = |word: &str, shown: &Range<usize>, of: usize| {
-            let last = if shown.len() > 1 { format!("–{}", shown.end) } else { String::new() };
-            let many = if shown.len() > 1 { "s" } else { "" };
-            (shown.len() < of).then(|| format!("{word}{many} {}{last} of {of}", shown.start + 1))
-        };
-        let rows = part("row", &window.rows, self.rows.len());
-        let columns = part("column", &window.columns, self.columns.len());
-        let parts: Vec<String> = [rows, columns].into_iter().flatten().collect();
-        self.page.letters(&parts.join(", "))
+        let (rows, columns) = (&window.rows, &window.columns);
+        let (all_rows, all_columns) = (self.rows.len(), self.columns.len());
+        let mut parts = Vec::new();
+        if rows.len() < all_rows {
+            let (from, to) = (rows.start + 1, rows.end);
+            parts.push(match rows.len() {
+                2.. => t!("rows %{from}–%{to} of %{all}", from = from, to = to, all = all_rows),
+                _ => t!("row %{one} of %{all}", one = from, all = all_rows),
+            });
+        }
+        if columns.len() < all_columns {
+            let (from, to) = (columns.start + 1, columns.end);
+            parts.push(match columns.len() {
+                2.. => t!("columns %{from}–%{to} of %{all}", from = from, to = to, all = all_columns),
+                _ => t!("column %{one} of %{all}", one = from, all = all_columns),
+            });
+        }
+        self.page.letters(&parts.join(&t!(", ")))
     }
 
     /// The window's lines; the rule under the header is there where `height` has room for it.

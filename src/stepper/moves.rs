@@ -5,6 +5,7 @@ use crate::fault::nearest;
 use crate::plan::{Head, Name, StepId};
 use crate::trace::Cell;
 use crate::views::page::Layout;
+use crate::words::t;
 
 impl State {
     /// Puts the cursor on a number, or on the nearest that is there.
@@ -23,9 +24,9 @@ impl State {
         let then = now.saturating_add_signed(by).min(ids.len() - 1);
         if then == now {
             let words = if by < 0 {
-                "this is the first step: n goes on"
+                t!("this is the first step: n goes on")
             } else {
-                "this is the last step: p goes back"
+                t!("this is the last step: p goes back")
             };
             return self.say(words);
         }
@@ -39,7 +40,11 @@ impl State {
         let heads = plan.ids().into_iter().filter(here).filter_map(|id| id.head());
         let heads = heads.map(|head| head.0 + 1).max().unwrap_or(0);
         if number == 0 || number > heads {
-            return self.say(format!("there is no head {number}: this lesson has {heads}, counted from 1"));
+            return self.say(t!(
+                "there is no head %{number}: this lesson has %{heads}, counted from 1",
+                number = number,
+                heads = heads
+            ));
         }
         let head = Head(number - 1);
         let StepId { sequence, layer, name } = self.at.step;
@@ -86,19 +91,19 @@ impl State {
                 self.put(source);
             }
             None if self.bench.is_given(self.at.step) => {
-                self.say(format!(
-                    "{} is given, nothing stands behind it: e edits it, Backspace walks back",
-                    self.at
+                self.say(t!(
+                    "%{cell} is given, nothing stands behind it: e edits it, Backspace walks back",
+                    cell = self.at
                 ));
             }
-            None => self.say(format!("{} needs no other number: its place alone decides it", self.at)),
+            None => self.say(t!("%{cell} needs no other number: its place alone decides it", cell = self.at)),
         }
     }
 
     pub(super) fn walk_back(&mut self) {
         match self.trail.pop() {
             Some(cell) => self.put(cell),
-            None => self.say("nothing to walk back to: Tab walks to where a number comes from"),
+            None => self.say(t!("nothing to walk back to: Tab walks to where a number comes from")),
         }
     }
 
@@ -118,8 +123,12 @@ impl State {
         let Some(step) = step else {
             let names: Vec<String> = plan.steps().iter().map(|step| step.id.within().to_string()).collect();
             let near = nearest(name, names.iter().map(String::as_str));
-            let hint = near.map_or(String::new(), |near| format!(": did you mean {near}?"));
-            return self.say(format!("no step is called {name}{hint}"));
+            return self.say(match near {
+                Some(near) => {
+                    t!("no step is called %{name}: did you mean %{near}?", name = name, near = near)
+                }
+                None => t!("no step is called %{name}", name = name),
+            });
         };
         let (id, (rows, columns)) = (step.id, step.shape);
         let (row, column) = place.split_once(',').unwrap_or((place, "1"));
@@ -127,8 +136,12 @@ impl State {
             text.trim().parse::<usize>().ok().filter(|number| (1..=most).contains(number))
         };
         let (Some(row), Some(column)) = (from_one(row, rows), from_one(column, columns)) else {
-            return self.say(format!(
-                "there is no {text}: {id} has {rows} rows and {columns} columns, counted from 1"
+            return self.say(t!(
+                "there is no %{text}: %{step} has %{rows} rows and %{columns} columns, counted from 1",
+                text = text,
+                step = id,
+                rows = rows,
+                columns = columns
             ));
         };
         self.trail.clear();

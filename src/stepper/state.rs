@@ -10,6 +10,7 @@ use crate::trace::Cell;
 use crate::views::Scene;
 use crate::views::derivation::figure;
 use crate::views::page::{Layout, Page};
+use crate::words::t;
 
 /// Most digits after the point: a number in full has no more.
 const MOST_DIGITS: usize = 17;
@@ -207,9 +208,9 @@ impl State {
             Action::ScrollDown => self.scrolled = self.scrolled.saturating_add(1),
             Action::ScrollUp => self.scrolled = self.scrolled.saturating_sub(1),
             Action::Edit if self.bench.is_given(self.at.step) => self.ask(Purpose::Edit),
-            Action::Edit => self.say(format!(
-                "{} is computed, not given: Tab walks to what it was made from, down to numbers that can be edited",
-                self.at
+            Action::Edit => self.say(t!(
+                "%{cell} is computed, not given: Tab walks to what it was made from, down to numbers that can be edited",
+                cell = self.at
             )),
             Action::GoTo => self.ask(Purpose::GoTo),
             Action::Undo => self.undo(),
@@ -297,17 +298,23 @@ impl State {
     fn edit(&mut self, text: &str) {
         let text = text.trim().replace('−', "-");
         if text.is_empty() {
-            return self.say("nothing was typed: all stays as it is");
+            return self.say(t!("nothing was typed: all stays as it is"));
         }
         let value = match text.parse::<f64>() {
             Ok(value) if value.is_finite() => value,
-            _ => return self.say(format!("{text} is not a number as 2, -0.5 or 1e-3: all stays as it is")),
+            _ => {
+                return self
+                    .say(t!("%{text} is not a number as 2, -0.5 or 1e-3: all stays as it is", text = text));
+            }
         };
         let before = self.bench.trace().cell(self.at).unwrap_or(0.0);
+        let value_before = figure(before, self.page.digits);
         match self.bench.edit(self.at, value) {
-            Ok(()) => self.say_what_changed(&format!("{} was {}", self.at, figure(before, self.page.digits))),
+            Ok(()) => {
+                self.say_what_changed(&t!("%{cell} was %{value}", cell = self.at, value = value_before))
+            }
             Err(faults) => {
-                self.say_fault(&format!("{} stays {}", self.at, figure(before, self.page.digits)), &faults)
+                self.say_fault(&t!("%{cell} stays %{value}", cell = self.at, value = value_before), &faults)
             }
         }
     }
@@ -315,34 +322,39 @@ impl State {
     fn say_what_changed(&mut self, what: &str) {
         let changed = self.bench.changed_steps().map_or(0, HashSet::len);
         let of = self.bench.trace().plan().steps().len();
-        self.say(format!("{what}; numbers changed in {changed} of {of} steps, marked *"));
+        self.say(t!(
+            "%{what}; numbers changed in %{changed} of %{of} steps, marked *",
+            what = what,
+            changed = changed,
+            of = of
+        ));
     }
 
     fn undo(&mut self) {
         match self.bench.undo() {
-            Ok(true) => self.say_what_changed("the last edit is undone"),
-            Ok(false) => self.say("nothing is left to undo"),
-            Err(faults) => self.say_fault("the edit stays", &faults),
+            Ok(true) => self.say_what_changed(&t!("the last edit is undone")),
+            Ok(false) => self.say(t!("nothing is left to undo")),
+            Err(faults) => self.say_fault(&t!("the edit stays"), &faults),
         }
     }
 
     fn reset(&mut self) {
         match self.bench.reset() {
-            Ok(()) => self.say_what_changed("the lesson's own numbers are back"),
-            Err(faults) => self.say_fault("the edits stay", &faults),
+            Ok(()) => self.say_what_changed(&t!("the lesson's own numbers are back")),
+            Err(faults) => self.say_fault(&t!("the edits stay"), &faults),
         }
     }
 
     /// Masks off or on. A step that goes with them leaves the cursor on the last one before it.
     fn mask(&mut self) {
         if self.bench.mask() == Masks::None {
-            return self.say("this lesson has no mask: mha trace masks --interactive has three");
+            return self.say(t!("this lesson has no mask: mha trace masks --interactive has three"));
         }
         let ids: Vec<StepId> = self.steps().map(|step| step.id).collect();
         let before = ids.iter().take_while(|id| **id != self.at.step);
         let before: Vec<StepId> = before.copied().chain([self.at.step]).collect();
         if let Err(faults) = self.bench.toggle_masks() {
-            return self.say_fault("the masks stay", &faults);
+            return self.say_fault(&t!("the masks stay"), &faults);
         }
         let plan = self.bench.trace().plan();
         if let Some(step) = before.into_iter().rev().find(|id| plan.get(*id).is_some()) {
@@ -357,8 +369,8 @@ impl State {
             move |cell| plan.get(cell.step).is_some()
         });
         match self.bench.mask() {
-            Masks::On => self.say_what_changed("the masks are back"),
-            _ => self.say_what_changed("the masks are taken away: every query sees every key"),
+            Masks::On => self.say_what_changed(&t!("the masks are back")),
+            _ => self.say_what_changed(&t!("the masks are taken away: every query sees every key")),
         }
     }
 }

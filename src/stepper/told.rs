@@ -9,6 +9,7 @@ use crate::trace::origin::Depth;
 use crate::views::derivation::{Derivation, figure};
 use crate::views::page::{Detail, Page, shorten, width};
 use crate::views::{Scene, explain, table};
+use crate::words::t;
 
 /// Most numbers behind the cursor's that are derived too.
 const MOST_BEHIND: usize = 12;
@@ -49,7 +50,7 @@ pub(super) fn text(state: &State, scene: &Scene<'_>, step: &Step, theme: Theme) 
     if page.detail != Detail::Bare {
         lines.push(Line::default());
         if let Some(why) = scene.not_exact(step.id) {
-            lines.extend(paragraph(page, &format!("Decimals: {why}."), 0));
+            lines.extend(paragraph(page, &t!("Decimals: %{why}.", why = why), 0));
         }
         for words in table::words(scene, step) {
             lines.extend(paragraph(page, &words, 0));
@@ -59,7 +60,7 @@ pub(super) fn text(state: &State, scene: &Scene<'_>, step: &Step, theme: Theme) 
         {
             lines.extend(paragraph(
                 page,
-                "(The story tells of the lesson's own numbers, before the changes.)",
+                &t!("(The story tells of the lesson's own numbers, before the changes.)"),
                 0,
             ));
         }
@@ -67,7 +68,7 @@ pub(super) fn text(state: &State, scene: &Scene<'_>, step: &Step, theme: Theme) 
     let behind = behind(state, scene);
     if !behind.is_empty() {
         lines.push(Line::default());
-        lines.push(Line::from("Where those numbers come from:"));
+        lines.push(Line::from(t!("Where those numbers come from:")));
         lines.extend(behind.into_iter().map(Line::from));
     }
     lines
@@ -95,22 +96,33 @@ fn derivation(state: &State, scene: &Scene<'_>, step: &Step, theme: Theme) -> Ve
     lines.extend(branch.copied_from.iter().flat_map(|copy| paragraph(page, &format!("= {copy}"), 2)));
     let Some(term) = &branch.term else {
         if last != cell {
-            lines.extend(paragraph(page, &format!("= {}, which is given", figure(value, page.digits)), 2));
+            lines.extend(paragraph(
+                page,
+                &t!("= %{value}, which is given", value = figure(value, page.digits)),
+                2,
+            ));
             return lines;
         }
         let original = state.bench.original(cell);
         let words = match original {
             Some(given) if given != value => {
-                format!("edited: the lesson gives {} (u undoes, r resets)", figure(given, page.digits))
+                t!(
+                    "edited: the lesson gives %{value} (u undoes, r resets)",
+                    value = figure(given, page.digits)
+                )
             }
-            _ => "as the lesson gives it: e edits it, and everything follows".to_owned(),
+            _ => t!("as the lesson gives it: e edits it, and everything follows"),
         };
         lines.extend(paragraph(page, &words, 2));
         return lines;
     };
     let derivation = Derivation::from_term(term, last.step, value, page.digits);
     if let Some((names, number)) = &derivation.largest {
-        let words = format!("m = {names} = {number}, the largest; subtracting it changes no weight");
+        let words = t!(
+            "m = %{names} = %{number}, the largest; subtracting it changes no weight",
+            names = names,
+            number = number
+        );
         lines.extend(paragraph(page, &words, 2));
     }
     lines.extend(derivation.lines.iter().flat_map(|line| paragraph(page, &format!("= {line}"), 2)));

@@ -14,6 +14,7 @@ use crate::fault::visible;
 use crate::mistakes::{Cells, Difference, Mistake, WrongRun};
 use crate::ops::size;
 use crate::plan::{Name, StepId};
+use crate::words::{Language, chinese, language, say, t};
 
 /// What the page is made from.
 pub struct Beside<'a> {
@@ -73,19 +74,35 @@ impl<'a> Beside<'a> {
                 };
                 cell = Some((row, column, should, is));
                 let (should, is) = told_apart(should, is, page.digits);
-                format!("{id}[{},{}]: {should} should be, {is} is", row + 1, column + 1)
+                t!(
+                    "first difference: %{step}[%{row},%{column}]: %{should} should be, %{is} is",
+                    step = id,
+                    row = row + 1,
+                    column = column + 1,
+                    should = should,
+                    is = is
+                )
             }
-            Difference::Shape => format!("{id} is {is} and should be {should}"),
-            Difference::Missing => format!("{id}, {should}, is missing"),
-            Difference::Extra => format!("{id}, {is}, should not be there"),
+            Difference::Shape => t!(
+                "first difference: %{step} is %{is} and should be %{should}",
+                step = id,
+                is = is,
+                should = should
+            ),
+            Difference::Missing => {
+                t!("first difference: %{step}, %{should}, is missing", step = id, should = should)
+            }
+            Difference::Extra => {
+                t!("first difference: %{step}, %{is}, should not be there", step = id, is = is)
+            }
         };
-        Some(First { id, cell, words: format!("first difference: {words}") })
+        Some(First { id, cell, words })
     }
 }
 
 /// The heading of a page with a wrong run.
 pub fn title(lesson: &str, mistake: &str) -> String {
-    format!("{lesson} – wrong on purpose: {mistake}")
+    t!("%{lesson} – wrong on purpose: %{mistake}", lesson = lesson, mistake = mistake)
 }
 
 /// Two numbers with so many digits that they can be told apart; whole ones without.
@@ -110,7 +127,7 @@ pub fn write(beside: &Beside<'_>, out: &mut dyn Write) -> io::Result<()> {
     heading(beside, out)?;
     let page = &beside.scene.page;
     let (numbers, first) = (table::numbers(&beside.scene), beside.first());
-    let (mut same, mut so_far) = (Vec::new(), "the same up to here");
+    let (mut same, mut so_far) = (Vec::new(), Same::UpToHere);
     for (id, difference) in beside.steps() {
         if *difference == Difference::None && !beside.same_too {
             same.push(id);
@@ -118,7 +135,7 @@ pub fn write(beside: &Beside<'_>, out: &mut dyn Write) -> io::Result<()> {
         }
         name_the_same(beside, so_far, &std::mem::take(&mut same), out)?;
         if *difference != Difference::None {
-            so_far = "the same";
+            so_far = Same::Besides;
         }
         table::name_step(numbers.get(&id.within()).copied(), id, page, out)?;
         if let Some(first) = first.as_ref().filter(|first| first.id == id) {
@@ -131,7 +148,7 @@ pub fn write(beside: &Beside<'_>, out: &mut dyn Write) -> io::Result<()> {
         mark(&first, 0, page, out)?;
     }
     if beside.run.changes_a_number() {
-        name_the_same(beside, "the same", &same, out)?;
+        name_the_same(beside, Same::Besides, &same, out)?;
     }
     ending(beside, out)
 }
@@ -144,7 +161,7 @@ pub fn write_summary(beside: &Beside<'_>, out: &mut dyn Write) -> io::Result<()>
     heading(beside, out)?;
     let page = &beside.scene.page;
     let mut grid = Grid {
-        columns: ["right", "wrong", "cells that differ", "by at most"].map(String::from).to_vec(),
+        columns: vec![t!("right"), t!("wrong"), t!("cells that differ"), t!("by at most")],
         align: vec![Side::Right; 4],
         whole: true,
         ..Grid::default()
@@ -154,13 +171,14 @@ pub fn write_summary(beside: &Beside<'_>, out: &mut dyn Write) -> io::Result<()>
             scene.trace.plan().get(id).map_or("–".to_owned(), |step| facing(step.shape, page))
         };
         let (cells, largest) = match difference {
-            Difference::None => ("none".to_owned(), String::new()),
-            Difference::Cells(cells) => {
-                (format!("{} of {}", cells.count, cells.of), number(cells.largest, page.digits))
-            }
-            Difference::Shape => ("another shape".to_owned(), String::new()),
-            Difference::Missing => ("missing".to_owned(), String::new()),
-            Difference::Extra => ("one too many".to_owned(), String::new()),
+            Difference::None => (t!("none"), String::new()),
+            Difference::Cells(cells) => (
+                t!("%{count} of %{all}", count = cells.count, all = cells.of),
+                number(cells.largest, page.digits),
+            ),
+            Difference::Shape => (t!("another shape"), String::new()),
+            Difference::Missing => (t!("missing"), String::new()),
+            Difference::Extra => (t!("one too many"), String::new()),
         };
         grid.rows.push(id.to_string());
         grid.cells.push(vec![shape(&beside.scene), shape(&beside.wrong()), cells, largest]);
@@ -181,8 +199,9 @@ fn heading(beside: &Beside<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (page, mistake) = (&beside.scene.page, beside.run.mistake);
     bold(&visible(&beside.title()), page, out)?;
     if page.detail != Detail::Bare {
-        let (right, wrong) = (format!("right: {}", mistake.right), format!("wrong: {}", mistake.wrong));
-        for words in [sentence(mistake.summary), right, wrong] {
+        let right = t!("right: %{formula}", formula = mistake.right);
+        let wrong = t!("wrong: %{formula}", formula = mistake.wrong);
+        for words in [sentence(say(mistake.summary)), right, wrong] {
             write!(out, "{}", page.paragraph(&words, 0))?;
         }
         write!(out, "{}", page.paragraph(&forms(beside.run), 0))?;
@@ -198,34 +217,52 @@ fn forms(run: &WrongRun) -> String {
     let others: Vec<&str> =
         run.mistake.forms.iter().map(|form| form.name).filter(|name| *name != run.form.name).collect();
     let Some(other) = others.first() else { return String::new() };
-    format!(
-        "Made here in this way: {}. Others: {}; --mistake '{}/{other}' shows one.",
-        run.form.name,
-        others.join("; "),
-        run.mistake.name
+    let translated: Vec<&str> = others.iter().map(|form| say(form)).collect();
+    t!(
+        "Made here in this way: %{form}. Others: %{others}; --mistake '%{mistake}/%{other}' shows one.",
+        form = say(run.form.name),
+        others = translated.join(&t!("; ")),
+        mistake = run.mistake.name,
+        other = other
     )
 }
 
 /// On which problems a mistake makes a difference, as a sentence.
 pub fn where_it_shows(mistake: &Mistake) -> String {
-    match mistake.visible.strip_prefix("Where ") {
-        Some(there) => sentence(&format!("It shows where {there}")),
-        None => sentence(mistake.visible),
+    match (chinese(mistake.visible), mistake.visible.strip_prefix("Where ")) {
+        (Some(words), _) if language() == Language::Zh => sentence(words),
+        (_, Some(there)) => sentence(&format!("It shows where {there}")),
+        (_, None) => sentence(mistake.visible),
     }
 }
 
 /// Words as a sentence, with a capital letter and a full stop.
 pub fn sentence(words: &str) -> String {
     let words = super::markup::capital(words.trim());
-    if words.is_empty() || words.ends_with(['.', '?', '!']) { words } else { words + "." }
+    let is_ended = words.is_empty() || words.ends_with(['.', '?', '!', '。', '？', '！']);
+    if is_ended { words } else { t!("%{words}.", words = words) }
 }
 
 fn mark(first: &First, indent: usize, page: &Page, out: &mut dyn Write) -> io::Result<()> {
     page.paragraph(&first.words, indent).lines().try_for_each(|line| writeln!(out, "{}", line.red().bold()))
 }
 
+/// Where steps stand that come out the same.
+#[derive(Debug, Clone, Copy)]
+enum Same {
+    /// Before anything differs.
+    UpToHere,
+    /// Among steps that differ.
+    Besides,
+}
+
 /// Names steps that come out the same in one line; those of every head as `head.*.q`.
-fn name_the_same(beside: &Beside<'_>, words: &str, same: &[StepId], out: &mut dyn Write) -> io::Result<()> {
+fn name_the_same(
+    beside: &Beside<'_>,
+    same_where: Same,
+    same: &[StepId],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let page = &beside.scene.page;
     if same.is_empty() || page.detail == Detail::Bare {
         return Ok(());
@@ -246,7 +283,12 @@ fn name_the_same(beside: &Beside<'_>, words: &str, same: &[StepId], out: &mut dy
             _ => ids.iter().map(ToString::to_string).collect(),
         })
         .collect();
-    write!(out, "\n{}", page.paragraph(&format!("{words}: {}", names.join(", ")), 0))
+    let steps = names.join(&t!(", "));
+    let words = match same_where {
+        Same::UpToHere => t!("the same up to here: %{steps}", steps = steps),
+        Same::Besides => t!("the same: %{steps}", steps = steps),
+    };
+    write!(out, "\n{}", page.paragraph(&words, 0))
 }
 
 /// The name that stands for a step in every head.
@@ -264,19 +306,26 @@ fn every_head(id: StepId) -> String {
 fn ending(beside: &Beside<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (page, mistake) = (&beside.scene.page, beside.run.mistake);
     if !beside.run.changes_a_number() {
-        let words = "Here it makes no difference: every number comes out the same.";
-        return write!(out, "\n{}", page.paragraph(&format!("{words} {}", where_it_shows(mistake)), 0));
+        let words = t!(
+            "Here it makes no difference: every number comes out the same. %{where}",
+            where = where_it_shows(mistake)
+        );
+        return write!(out, "\n{}", page.paragraph(&words, 0));
     }
     if page.detail == Detail::Bare {
         return Ok(());
     }
     write!(out, "\n{}", page.paragraph(&in_all(beside.run), 0))?;
     if !mistake.fix.is_empty() {
-        write!(out, "{}", page.paragraph(&format!("How to mend it: {}", sentence(mistake.fix)), 0))?;
+        write!(
+            out,
+            "{}",
+            page.paragraph(&t!("How to mend it: %{fix}", fix = sentence(say(mistake.fix))), 0)
+        )?;
     }
     for (place, line) in mistake.code_lines().map(|line| page.letters(line)).enumerate() {
         if place > 0 {
-            writeln!(out, "or")?;
+            writeln!(out, "{}", t!("or"))?;
         }
         match width(&line) + INDENT <= page.width {
             true => writeln!(out, "{}{line}", " ".repeat(INDENT))?,
@@ -295,23 +344,30 @@ fn in_all(run: &WrongRun) -> String {
         _ => (cells, of),
     });
     let whole = [
-        (count(|how| *how == Difference::Shape), "of another shape"),
-        (count(|how| *how == Difference::Missing), "missing"),
-        (count(|how| *how == Difference::Extra), "too many"),
+        (count(|how| *how == Difference::Shape), t!("of another shape")),
+        (count(|how| *how == Difference::Missing), t!("missing")),
+        (count(|how| *how == Difference::Extra), t!("too many")),
     ];
     let whole: Vec<String> = whole
         .iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, words)| format!("{count} {words}"))
+        .map(|(count, words)| t!("%{count} %{what}", count = count, what = words))
         .collect();
-    let verb = if differ == 1 { "differs" } else { "differ" };
-    let steps = format!("In all {differ} of {} steps {verb}", run.steps.len());
+    let steps = match differ {
+        1 => t!("In all 1 of %{all} steps differs", all = run.steps.len()),
+        _ => t!("In all %{differ} of %{all} steps differ", differ = differ, all = run.steps.len()),
+    };
+    let whole = whole.join(&t!(", "));
     match (cells, whole.is_empty()) {
-        (_, true) => format!("{steps}, in {cells} of their {of} cells."),
-        (0, false) => format!("{steps}: {}.", whole.join(", ")),
-        (_, false) => {
-            let others = count(|how| matches!(how, Difference::Cells(_)));
-            format!("{steps}: {}, and {others} in {cells} of their {of} cells.", whole.join(", "))
-        }
+        (_, true) => t!("%{steps}, in %{cells} of their %{of} cells.", steps = steps, cells = cells, of = of),
+        (0, false) => t!("%{steps}: %{whole}.", steps = steps, whole = whole),
+        (_, false) => t!(
+            "%{steps}: %{whole}, and %{others} in %{cells} of their %{of} cells.",
+            steps = steps,
+            whole = whole,
+            others = count(|how| matches!(how, Difference::Cells(_))),
+            cells = cells,
+            of = of
+        ),
     }
 }

@@ -13,13 +13,14 @@ use super::side_by_side::{self, Block};
 use super::table::{self, INDENT};
 use crate::mistakes::{Cells, Difference};
 use crate::plan::StepId;
+use crate::words::t;
 
 /// A step of one of the runs.
 struct Shown<'a> {
     /// What stands before its formula.
-    word: &'static str,
+    word: String,
     /// What stands above its table: “right” over the left one would puzzle.
-    caption: &'static str,
+    caption: String,
     sheet: Sheet<'a>,
     formula: String,
     cost: String,
@@ -35,8 +36,8 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let (page, wrong) = (&beside.scene.page, beside.wrong());
     let sides: Vec<Shown<'_>> = [
-        shown("right", "as it should be", &beside.scene, id),
-        shown("wrong", "with the mistake", &wrong, id),
+        shown(t!("right"), t!("as it should be"), &beside.scene, id),
+        shown(t!("wrong"), t!("with the mistake"), &wrong, id),
     ]
     .into_iter()
     .flatten()
@@ -51,7 +52,7 @@ pub(super) fn write(
         (Difference::None, [right, ..]) => {
             write!(out, "{}", plain(right))?;
             if page.detail != Detail::Bare {
-                write!(out, "{}", page.paragraph("The same in both runs.", INDENT))?;
+                write!(out, "{}", page.paragraph(&t!("The same in both runs."), INDENT))?;
             }
         }
         (Difference::Cells(cells), [right, wrong]) => {
@@ -64,7 +65,7 @@ pub(super) fn write(
                 number if differs(r, c) => format!("*{number}").red().bold().to_string(),
                 number => number,
             });
-            let block = |side: &Shown<'_>, text| Block { caption: side.caption.to_owned(), text };
+            let block = |side: &Shown<'_>, text| Block { caption: side.caption.clone(), text };
             let blocks = [block(right, ours.render(page)), block(wrong, theirs.render(page))];
             write!(out, "{}", side_by_side::set(blocks, page))?;
             let looks_the_same = |r, c| differs(r, c) && text(right, r, c) == text(wrong, r, c);
@@ -75,12 +76,16 @@ pub(super) fn write(
         }
         (_, sides) => {
             let lacks = match difference {
-                Difference::Missing => "; the wrong run has no such step",
-                Difference::Extra => "; the right run has no such step",
-                _ => "",
+                Difference::Missing => t!("; the wrong run has no such step"),
+                Difference::Extra => t!("; the right run has no such step"),
+                _ => String::new(),
             };
             for side in sides {
-                write!(out, "{}", page.paragraph(&format!("{}, {}{lacks}", side.caption, side.size), 0))?;
+                write!(
+                    out,
+                    "{}",
+                    page.paragraph(&format!("{}{}{}{lacks}", side.caption, t!(", "), side.size), 0)
+                )?;
                 write!(out, "{}", plain(side))?;
             }
         }
@@ -91,7 +96,7 @@ pub(super) fn write(
     }
 }
 
-fn shown<'a>(word: &'static str, caption: &'static str, scene: &Scene<'a>, id: StepId) -> Option<Shown<'a>> {
+fn shown<'a>(word: String, caption: String, scene: &Scene<'a>, id: StepId) -> Option<Shown<'a>> {
     let (page, plan) = (&scene.page, scene.trace.plan());
     let step = plan.get(id)?;
     Some(Shown {
@@ -116,21 +121,32 @@ fn labelled<'a>(
             write!(out, "{}", page.paragraph(text(right), INDENT))
         }
         sides => sides.iter().filter(|side| !text(side).is_empty()).try_for_each(|side| {
-            write!(out, "{}", page.paragraph(&format!("{}: {}", side.word, text(side)), INDENT))
+            write!(
+                out,
+                "{}",
+                page.paragraph(&t!("%{word}: %{text}", word = side.word, text = text(side)), INDENT)
+            )
         }),
     }
 }
 
 /// How many cells of a step differ, and by how much.
 fn how_much(cells: &Cells, hidden: bool, page: &Page) -> String {
-    let differ = if cells.of == 1 { "differs" } else { "differ" };
-    let mut words = format!("{} of {} cells {differ} (*)", cells.count, cells.of);
-    if cells.largest.is_finite() {
-        words.push_str(&format!(", by {} at most", number(cells.largest, page.digits)));
-    }
-    words.push('.');
+    let at_most = match cells.largest.is_finite() {
+        true => t!(", by %{largest} at most", largest = number(cells.largest, page.digits)),
+        false => String::new(),
+    };
+    let mut words = match cells.of {
+        1 => t!("%{count} of 1 cells differs (*)%{at_most}.", count = cells.count, at_most = at_most),
+        of => t!(
+            "%{count} of %{of} cells differ (*)%{at_most}.",
+            count = cells.count,
+            of = of,
+            at_most = at_most
+        ),
+    };
     if hidden {
-        words.push_str(" Some look alike: they differ in digits that --precision shows.");
+        words.push_str(&t!(" Some look alike: they differ in digits that --precision shows."));
     }
     words
 }

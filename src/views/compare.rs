@@ -18,6 +18,7 @@ use crate::plan::rewrites::Variant;
 use crate::plan::{Attention, Call, HeadStep, Name, Plan, Stack, Step, StepId, TileStep};
 use crate::trace::Trace;
 use crate::trace::measure::{self, Figures};
+use crate::words::{say, t};
 
 /// One variant, or one mistake, with its numbers.
 pub struct Compared {
@@ -128,17 +129,26 @@ pub fn write(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()>
 pub fn introduction(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
     let page = &comparison.page;
     let names: Vec<String> = comparison.sides.iter().map(|side| side.variant.to_string()).collect();
-    let side_by_side = if names.len() > 1 { " side by side" } else { "" };
-    let lesson = match comparison.title {
-        "" => String::new(),
-        title => format!("{}: ", visible(title)),
+    let names = match names.len() {
+        1 => names.concat(),
+        _ => t!("%{names} side by side", names = names.join(&t!(", "))),
     };
-    let title = format!("{lesson}{}{side_by_side}", names.join(", "));
+    let title = match comparison.title {
+        "" => names,
+        title => t!("%{title}: %{names}", title = visible(title), names = names),
+    };
     for line in page.paragraph(&title, 0).lines() {
         writeln!(out, "{}", line.bold())?;
     }
     for side in comparison.sides {
-        write!(out, "{}", page.paragraph(&format!("{}: {}.", side.variant, side.variant.meaning()), 0))?;
+        write!(
+            out,
+            "{}",
+            page.paragraph(
+                &t!("%{variant}: %{meaning}.", variant = side.variant, meaning = side.variant.meaning()),
+                0
+            )
+        )?;
     }
     for side in comparison.sides {
         if let Some(words) = remark(side, comparison.sequence) {
@@ -146,7 +156,8 @@ pub fn introduction(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Res
         }
     }
     if let (Some(count), Some(shown)) = (comparison.batch, comparison.sequence) {
-        let words = format!("Sequence {} of {count}; --sequence N shows another.", shown + 1);
+        let words =
+            t!("Sequence %{one} of %{count}; --sequence N shows another.", one = shown + 1, count = count);
         write!(out, "{}", page.paragraph(&words, 0))?;
     }
     let widens = |side: &Compared| {
@@ -157,10 +168,11 @@ pub fn introduction(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Res
     if comparison.attention.num_kv_heads < comparison.attention.num_heads
         && comparison.sides.iter().any(widens)
     {
-        let words = format!(
-            "This lesson has {} key/value heads for {} query heads; where a variant needs one for each, those of a group \
+        let words = t!(
+            "This lesson has %{kv_heads} key/value heads for %{heads} query heads; where a variant needs one for each, those of a group \
              are repeated, in W_K and W_V too.",
-            comparison.attention.num_kv_heads, comparison.attention.num_heads
+            kv_heads = comparison.attention.num_kv_heads,
+            heads = comparison.attention.num_heads
         );
         write!(out, "{}", page.paragraph(&words, 0))?;
     }
@@ -174,7 +186,11 @@ fn remark(side: &Compared, sequence: Option<usize>) -> Option<String> {
         Side::Variant(variant) => variant,
         Side::Mistake(_) if side.form.is_empty() => return None,
         Side::Mistake(mistake) => {
-            return Some(format!("{} is made in this way: {}.", mistake.name, side.form));
+            return Some(t!(
+                "%{mistake} is made in this way: %{form}.",
+                mistake = mistake.name,
+                form = say(side.form)
+            ));
         }
     };
     match variant {
@@ -183,13 +199,12 @@ fn remark(side: &Compared, sequence: Option<usize>) -> Option<String> {
                 Op::Mask(mask) if step.id.sequence == sequence => Some(mask.reasons.clone()),
                 _ => None,
             })?;
-            Some(format!("The mask of causal: {masks}."))
+            Some(t!("The mask of causal: %{masks}.", masks = masks))
         }
-        Variant::Fused if plan.get(Name::WQkv.into()).is_none() => Some(
+        Variant::Fused if plan.get(Name::WQkv.into()).is_none() => Some(t!(
             "fused has three products here and not one: queries and keys come from different inputs, have biases only in \
-             part, or are given already projected."
-                .to_owned(),
-        ),
+                 part, or are given already projected."
+        )),
         _ => None,
     }
 }
@@ -223,7 +238,11 @@ fn figures(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
     };
     row("num_heads", &|side| {
         let (named, run) = (side.call.attention.num_heads, side.figures.entropies.len());
-        if run > named { format!("{named}, run {run} times") } else { named.to_string() }
+        if run > named {
+            t!("%{heads}, run %{run} times", heads = named, run = run)
+        } else {
+            named.to_string()
+        }
     });
     row("num_kv_heads", &|side| side.call.attention.num_kv_heads.to_string());
     row("d_k", &|side| side.call.attention.d_k.to_string());
@@ -231,27 +250,31 @@ fn figures(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
     row("Q", &|side| shape(side, Name::Q));
     row("K", &|side| shape(side, Name::K));
     row("V", &|side| shape(side, Name::V));
-    row("scores of a head", &|side| score_shape(side, sequence, &facing));
-    row("distributions", &|side| grouped(side.figures.distributions as u128));
-    row("mean entropy, bits", &|side| {
-        side.figures.mean_entropy().map_or("not held".to_owned(), |bits| number(bits, comparison.page.digits))
+    row(&t!("scores of a head"), &|side| score_shape(side, sequence, &facing));
+    row(&t!("distributions"), &|side| grouped(side.figures.distributions as u128));
+    row(&t!("mean entropy, bits"), &|side| {
+        side.figures.mean_entropy().map_or(t!("not held"), |bits| number(bits, comparison.page.digits))
     });
-    row("parameters", &|side| grouped(side.figures.parameters));
-    row("multiplications", &|side| grouped(side.figures.cost.multiplications));
-    row("exponentials", &|side| grouped(side.figures.cost.exponentials));
+    row(&t!("parameters"), &|side| grouped(side.figures.parameters));
+    row(&t!("multiplications"), &|side| grouped(side.figures.cost.multiplications));
+    row(&t!("exponentials"), &|side| grouped(side.figures.cost.exponentials));
     if comparison.page.detail == Detail::Counted {
-        row("additions", &|side| grouped(side.figures.cost.additions));
-        row("divisions", &|side| grouped(side.figures.cost.divisions));
-        row("other products", &|side| grouped(side.figures.cost.other_multiplications));
-        row("other functions", &|side| grouped(side.figures.cost.other_functions));
+        row(&t!("additions"), &|side| grouped(side.figures.cost.additions));
+        row(&t!("divisions"), &|side| grouped(side.figures.cost.divisions));
+        row(&t!("other products"), &|side| grouped(side.figures.cost.other_multiplications));
+        row(&t!("other functions"), &|side| grouped(side.figures.cost.other_functions));
     }
-    row("KV cache a token", &|side| grouped(side.figures.cached_per_token));
-    row("output", &|side| side.result(sequence).map_or("–".to_owned(), |(step, _)| facing(step.shape)));
+    row(&t!("KV cache a token"), &|side| grouped(side.figures.cached_per_token));
+    row(&t!("output"), &|side| {
+        side.result(sequence).map_or("–".to_owned(), |(step, _)| facing(step.shape))
+    });
     write!(out, "{}", grid.render(&comparison.page))?;
-    let words = "Distributions are rows of attention weights, h · n_q. Multiplications are those of matrix products, \
-                 exponentials the softmax's e^x; --verbose counts the rest. The cache counts numbers: \
-                 num_kv_heads · (d_k + d_v).";
-    write!(out, "{}", comparison.page.paragraph(words, 0))
+    let words = t!(
+        "Distributions are rows of attention weights, h · n_q. Multiplications are those of matrix products, \
+         exponentials the softmax's e^x; --verbose counts the rest. The cache counts numbers: \
+         num_kv_heads · (d_k + d_v)."
+    );
+    write!(out, "{}", comparison.page.paragraph(&words, 0))
 }
 
 fn score_shape(
@@ -264,7 +287,9 @@ fn score_shape(
             && matches!(step.id.name, Name::Head(_, HeadStep::Scores) | Name::Tile(_, _, TileStep::Scores))
     };
     match side.trace.plan().steps().iter().find(of_head) {
-        Some(step) if matches!(step.id.name, Name::Tile(..)) => format!("tiles of {}", facing(step.shape)),
+        Some(step) if matches!(step.id.name, Name::Tile(..)) => {
+            t!("tiles of %{size}", size = facing(step.shape))
+        }
         Some(step) => facing(step.shape),
         None => measure::weights(&side.trace, sequence)
             .first()
@@ -276,9 +301,10 @@ fn score_shape(
 fn states(comparison: &Comparison<'_>, side: &Compared, out: &mut dyn Write) -> io::Result<()> {
     let tiles = tiles(side.trace.plan());
     if !(0..tiles).all(|tile| shows_tile(tile, tiles, comparison.page.detail)) {
-        let words = format!(
-            "{} · {tiles} tiles a head: the first two and the last are shown, --verbose shows all",
-            side.variant
+        let words = t!(
+            "%{variant} · %{tiles} tiles a head: the first two and the last are shown, --verbose shows all",
+            variant = side.variant,
+            tiles = tiles
         );
         heading(&words, &comparison.page, out)?;
     }
@@ -293,11 +319,17 @@ fn states(comparison: &Comparison<'_>, side: &Compared, out: &mut dyn Write) -> 
             continue;
         }
         let what = match within {
-            TileStep::State => "state after the tile: maximum m, sum ℓ, output o",
-            TileStep::MaskedScores => "masked scores",
-            _ => "scores",
+            TileStep::State => t!("state after the tile: maximum m, sum ℓ, output o"),
+            TileStep::MaskedScores => t!("masked scores"),
+            _ => t!("scores"),
         };
-        let words = format!("{} · head {}, tile {} · {what}", side.variant, head.0 + 1, tile + 1);
+        let words = t!(
+            "%{variant} · head %{head}, tile %{tile} · %{what}",
+            variant = side.variant,
+            head = head.0 + 1,
+            tile = tile + 1,
+            what = what
+        );
         heading(&words, &comparison.page, out)?;
         let sheet = Sheet::new(step, value, comparison.labels, comparison.page.layout);
         write!(out, "{}", whole_in_json(&sheet, step, &comparison.page))?;
@@ -323,7 +355,7 @@ fn states(comparison: &Comparison<'_>, side: &Compared, out: &mut dyn Write) -> 
 
 /// The table of a step; where it leaves columns out it says where they are.
 fn whole_in_json(sheet: &Sheet<'_>, step: &Step, page: &Page) -> String {
-    Grid { elsewhere: "; --format json has them all", ..table::grid(sheet, step, page) }.render(page)
+    Grid { elsewhere: t!("; --format json has them all"), ..table::grid(sheet, step, page) }.render(page)
 }
 
 /// Every variant's output, and how far it is from the first one's.
@@ -341,22 +373,27 @@ fn outputs(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
     for side in others {
         let Some((step, to)) = side.result(sequence) else { continue };
         let Some((largest, row, column)) = measure::largest_difference(&from, &to) else {
-            let words = format!(
-                "{} gives {}, {} gives {}: there is no cell-by-cell difference.",
-                first.variant,
-                size(from.shape()),
-                side.variant,
-                size(to.shape())
+            let words = t!(
+                "%{one} gives %{size}, %{other} gives %{other_size}: there is no cell-by-cell difference.",
+                one = first.variant,
+                size = size(from.shape()),
+                other = side.variant,
+                other_size = size(to.shape())
             );
-            heading("difference of outputs", page, out)?;
+            heading(&t!("difference of outputs"), page, out)?;
             write!(out, "{}", page.paragraph(&words, 4))?;
             continue;
         };
-        heading(&format!("{} − {} · difference of outputs", side.variant, first.variant), page, out)?;
+        let words =
+            t!("%{one} − %{other} · difference of outputs", one = side.variant, other = first.variant);
+        heading(&words, page, out)?;
         if measure::is_rounding(largest, &from) {
             let words = match largest {
-                0.0 => "The same numbers, to the last bit.".to_owned(),
-                _ => format!("The same numbers: the largest difference is {largest:.1e}, which is rounding."),
+                0.0 => t!("The same numbers, to the last bit."),
+                _ => t!(
+                    "The same numbers: the largest difference is %{largest}, which is rounding.",
+                    largest = format!("{largest:.1e}")
+                ),
             };
             write!(out, "{}", page.paragraph(&words, 4))?;
             continue;
@@ -369,7 +406,12 @@ fn outputs(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
             Layout::Rows => (row, column),
             Layout::Columns => (column, row),
         };
-        let words = format!("Largest: {} at [{},{}].", number(largest, digits), row + 1, column + 1);
+        let words = t!(
+            "Largest: %{largest} at [%{row},%{column}].",
+            largest = number(largest, digits),
+            row = row + 1,
+            column = column + 1
+        );
         write!(out, "{}", page.paragraph(&words, 4))?;
     }
     Ok(())

@@ -10,6 +10,7 @@ use crate::ops::View;
 use crate::plan::memory::{self, Kind};
 use crate::plan::{Head, HeadStep};
 use crate::trace::measure::{self, entropy_bits};
+use crate::words::t;
 
 /// Each head's weights, with the entropy of every distribution.
 pub(super) fn weights(comparison: &Comparison<'_>, side: &Compared, out: &mut dyn Write) -> io::Result<()> {
@@ -17,11 +18,12 @@ pub(super) fn weights(comparison: &Comparison<'_>, side: &Compared, out: &mut dy
     let heads = measure::weights(&side.trace, comparison.sequence);
     let keys = heads.first().map_or(0, View::ncols);
     for (head, value) in heads.iter().enumerate() {
-        let words = format!(
-            "{} · attention weights of head {} · entropy in bits, even over all {keys} keys is {}",
-            side.variant,
-            head + 1,
-            { number(libm::log2(keys as f64), page.digits) }
+        let words = t!(
+            "%{variant} · attention weights of head %{head} · entropy in bits, even over all %{keys} keys is %{even}",
+            variant = side.variant,
+            head = head + 1,
+            keys = keys,
+            even = number(libm::log2(keys as f64), page.digits)
         );
         heading(&words, page, out)?;
         let mut lines: Vec<Vec<String>> = Vec::new();
@@ -31,7 +33,7 @@ pub(super) fn weights(comparison: &Comparison<'_>, side: &Compared, out: &mut dy
             lines.push(line);
         }
         let (askers, mut answers) = names_of_weights(comparison, side, head, value.shape());
-        answers.push("entropy".to_owned());
+        answers.push(t!("entropy"));
         let grid = match page.layout {
             Layout::Rows => Grid { rows: askers, columns: answers, cells: lines, ..Grid::default() },
             Layout::Columns => Grid {
@@ -68,13 +70,17 @@ pub(super) fn memory_table(
     variant: &Compared,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    heading(&format!("{} · shape and memory order of each step", variant.variant), &comparison.page, out)?;
+    heading(
+        &t!("%{variant} · shape and memory order of each step", variant = variant.variant),
+        &comparison.page,
+        out,
+    )?;
     let list = |numbers: &[usize]| {
         let texts: Vec<String> = numbers.iter().map(ToString::to_string).collect();
         format!("({})", texts.join(", "))
     };
     let mut grid = Grid {
-        columns: ["shape", "strides", "start", "in memory", "made by"].map(String::from).to_vec(),
+        columns: vec![t!("shape"), t!("strides"), t!("start"), t!("in memory"), t!("made by")],
         align: vec![Side::Left; 5],
         whole: true,
         ..Grid::default()
@@ -86,23 +92,24 @@ pub(super) fn memory_table(
             continue;
         }
         // Sheets are heads; within them, and without them, rows come before the numbers of a row.
-        let axes: &[&str] =
-            if memory.dims.len() == 3 { &["head", "row", "number"] } else { &["row", "number"] };
-        let order: Vec<&str> =
-            memory.order().into_iter().filter_map(|axis| axes.get(axis).copied()).collect();
+        let axes = match memory.dims.len() {
+            3 => vec![t!("head"), t!("row"), t!("number")],
+            _ => vec![t!("row"), t!("number")],
+        };
+        let order: Vec<String> =
+            memory.order().into_iter().filter_map(|axis| axes.get(axis).cloned()).collect();
         grid.rows.push(id.name.to_string());
         grid.cells.push(vec![
             list(&memory.dims),
             list(&memory.strides),
             memory.start.to_string(),
-            format!("{}{}", order.join("›"), if memory.contiguous() { "" } else { ", gaps" }),
+            format!("{}{}", order.join("›"), if memory.contiguous() { String::new() } else { t!(", gaps") }),
             match memory.kind {
-                Kind::Given => "given",
-                Kind::New => "computing",
-                Kind::View => "a view",
-                Kind::Copy => "a copy",
-            }
-            .to_owned(),
+                Kind::Given => t!("given"),
+                Kind::New => t!("computing"),
+                Kind::View => t!("a view"),
+                Kind::Copy => t!("a copy"),
+            },
         ]);
         if let Some(step) = plan.get(id).filter(|step| !step.inputs.is_empty()) {
             let formula = plan.formula(step, Layout::Rows);
@@ -113,9 +120,10 @@ pub(super) fn memory_table(
         }
     }
     write!(out, "{}", grid.render(&comparison.page))?;
-    let words = "A token is a row here, and rows lie one after the other, as PyTorch and NumPy keep them; a stride is how many numbers lie \
-                 between neighbours along an axis, start is where the first one lies, and “in memory” names the axes \
-                 from the slowest to the fastest. Splitting into heads only swaps strides; merging them has to copy. \
-                 Step by step:";
-    write!(out, "{}{formulas}", comparison.page.paragraph(words, 0))
+    let words = t!(
+        "A token is a row here, and rows lie one after the other, as PyTorch and NumPy keep them; a stride is how many \
+         numbers lie between neighbours along an axis, start is where the first one lies, and “in memory” names the axes \
+         from the slowest to the fastest. Splitting into heads only swaps strides; merging them has to copy. Step by step:"
+    );
+    write!(out, "{}{formulas}", comparison.page.paragraph(&words, 0))
 }

@@ -19,6 +19,7 @@ use crate::ops::Function;
 use crate::plan::{Name, StepId};
 use crate::trace::term::{MOST_TERMS, Term};
 use crate::trace::{Cell, Trace};
+use crate::words::t;
 
 /// The arithmetic behind one cell.
 #[derive(Debug, Clone, PartialEq)]
@@ -194,8 +195,10 @@ impl Writer {
             Term::Cell(_, number) | Term::Constant(number) | Term::Computed(number) => {
                 inside(figure(*number, self.digits), *number < 0.0 && place > Place::Free)
             }
-            Term::Rest(count, _) if self.in_names => format!("{{{count} terms}}"),
-            Term::Rest(count, sum) => format!("{{{count} terms: {}}}", figure(*sum, self.digits)),
+            Term::Rest(count, _) if self.in_names => t!("{%{count} terms}", count = count),
+            Term::Rest(count, sum) => {
+                t!("{%{count} terms: %{sum}}", count = count, sum = figure(*sum, self.digits))
+            }
             Term::Row(step, row, numbers) => self.row(*step, *row, numbers),
             Term::Figure(figure, step, row, numbers) if self.in_names || numbers.len() > MOST_TERMS => {
                 format!("{}({}[{}])", figure.word(), short_name(*step, self.scope), row + 1)

@@ -1,5 +1,7 @@
 //! Which rows and columns of a large matrix a page shows: its corners, with a gap where the middle is left out.
 
+use crate::words::t;
+
 /// Widest and tallest that a matrix is shown whole; beyond that so many lines stand on both sides of the gap.
 const MOST_COLUMNS: usize = 16;
 const COLUMNS_BESIDE_GAP: usize = 6;
@@ -18,13 +20,16 @@ impl Excerpt {
     pub(crate) fn of((rows, columns): (usize, usize)) -> Self {
         let shown_rows = lines(rows, MOST_ROWS, ROWS_BESIDE_GAP);
         let shown_columns = lines(columns, MOST_COLUMNS, COLUMNS_BESIDE_GAP);
-        let missing = [(rows, &shown_rows, "rows"), (columns, &shown_columns, "columns")]
+        let missing = [(rows, &shown_rows, t!("rows")), (columns, &shown_columns, t!("columns"))]
             .into_iter()
             .filter(|(_, shown, _)| shown.contains(&None))
-            .map(|(count, shown, what)| format!("{} of {count} {what}", count + 1 - shown.len()))
+            .map(|(count, shown, what)| {
+                t!("%{left} of %{all} %{what}", left = count + 1 - shown.len(), all = count, what = what)
+            })
             .collect::<Vec<_>>();
-        let left_out = (!missing.is_empty())
-            .then(|| format!("{} left out here; --format csv has them all.", missing.join(" and ")));
+        let left_out = (!missing.is_empty()).then(|| {
+            t!("%{what} left out here; --format csv has them all.", what = missing.join(&t!(" and ")))
+        });
         Self { rows: shown_rows, columns: shown_columns, left_out }
     }
 

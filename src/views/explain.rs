@@ -6,12 +6,13 @@ use std::io::{self, Write};
 use colored::Colorize;
 
 use super::derivation::{Derivation, figure};
-use super::page::{Detail, Page, width};
+use super::page::{Detail, Page, pieces, width};
 use super::sheet::spoken;
 use super::{Scene, table};
 use crate::plan::{Axis, FfnStep, Name, Step, StepId, names};
 use crate::trace::Cell;
 use crate::trace::origin::{Branch, Depth, End};
+use crate::words::t;
 
 /// Blanks before the lines of a derivation.
 const INDENT: usize = 4;
@@ -37,7 +38,7 @@ pub fn write(scene: &Scene<'_>, origins: &[Branch], depth: Depth, out: &mut dyn 
         .collect();
     if !behind.is_empty() {
         writeln!(out)?;
-        write!(out, "{}", page.paragraph("Where those numbers come from:", 0))?;
+        write!(out, "{}", page.paragraph(&t!("Where those numbers come from:"), 0))?;
         for (at, branch) in behind.iter().enumerate() {
             limb(page, branch, "", at + 1 == behind.len(), out)?;
         }
@@ -81,20 +82,24 @@ fn root(scene: &Scene<'_>, branch: &Branch, is_new_step: bool, out: &mut dyn Wri
     let Some(term) = &branch.term else {
         return hang(
             page,
-            &format!("= {}, as the lesson gives it", figure(branch.value, page.digits)),
+            &t!("= %{value}, as the lesson gives it", value = figure(branch.value, page.digits)),
             INDENT,
             "",
             out,
         );
     };
     if branch.end == End::Above {
-        return hang(page, "derived above", INDENT, "", out);
+        return hang(page, &t!("derived above"), INDENT, "", out);
     }
     let derivation = Derivation::from_term(term, last.step, branch.value, page.digits);
     if let Some((names, number)) = &derivation.largest {
         hang(
             page,
-            &format!("m = {names} = {number}, the largest; subtracting it changes no weight"),
+            &t!(
+                "m = %{names} = %{number}, the largest; subtracting it changes no weight",
+                names = names,
+                number = number
+            ),
             INDENT,
             "",
             out,
@@ -110,8 +115,8 @@ fn root(scene: &Scene<'_>, branch: &Branch, is_new_step: bool, out: &mut dyn Wri
         scene.exact.and_then(|exact| exact.form(cell.step, cell.row, cell.column)),
         scene.not_exact(cell.step),
     ) {
-        (Some(form), _) => hang(page, &format!("exactly {form}"), INDENT, "", out),
-        (None, Some(why)) => hang(page, &format!("no exact form: {why}"), INDENT, "", out),
+        (Some(form), _) => hang(page, &t!("exactly %{form}", form = form), INDENT, "", out),
+        (None, Some(why)) => hang(page, &t!("no exact form: %{why}", why = why), INDENT, "", out),
         (None, None) => Ok(()),
     }
 }
@@ -139,15 +144,15 @@ pub fn limb(
     }
     let last = branch.derived();
     match (&branch.term, branch.end) {
-        (None, _) => text.push_str(&format!(" = {}, given", figure(branch.value, page.digits))),
+        (None, _) => text.push_str(&t!(" = %{value}, given", value = figure(branch.value, page.digits))),
         (Some(_), End::Above) => {
-            text.push_str(&format!(" = {} (derived above)", figure(branch.value, page.digits)));
+            text.push_str(&t!(" = %{value} (derived above)", value = figure(branch.value, page.digits)));
         }
         (Some(term), _) => {
             let derivation = Derivation::from_term(term, last.step, branch.value, page.digits);
             text.push_str(&format!(" = {}", derivation.in_short()));
             if let Some(reason) = &branch.reason {
-                text.push_str(&format!(", {reason}"));
+                text.push_str(&t!(", %{reason}", reason = reason));
             }
         }
     }
@@ -172,7 +177,7 @@ pub fn place_of(scene: &Scene<'_>, step: &Step, cell: Cell) -> String {
         names.get(at).map_or("", String::as_str),
     ) {
         words if words.is_empty() => words,
-        words => format!(", {words}"),
+        words => t!(", %{place}", place = words),
     };
     let (row, column) = (part(step.axes.0, &rows, cell.row), part(step.axes.1, &columns, cell.column));
     // What stands in the input neither asks nor answers yet.
@@ -185,7 +190,7 @@ pub fn place_of(scene: &Scene<'_>, step: &Step, cell: Cell) -> String {
         | Name::Hidden
         | Name::Final
         | Name::Ffn(FfnStep::X | FfnStep::Up | FfnStep::Activation | FfnStep::Output | FfnStep::Residual) => {
-            rows.get(cell.row).map_or(String::new(), |name| format!(", token {name}"))
+            rows.get(cell.row).map_or(String::new(), |name| t!(", token %{name}", name = name))
         }
         _ => row,
     };
@@ -195,9 +200,9 @@ pub fn place_of(scene: &Scene<'_>, step: &Step, cell: Cell) -> String {
 /// What a row or a column of that name is called: `query c`, `number 2`; nothing where there is one line only.
 pub fn called(axis: Axis, name: &str) -> String {
     match axis {
-        Axis::Queries | Axis::StackedQueries(_) => format!("query {name}"),
-        Axis::Keys | Axis::KeysFrom(_) | Axis::StackedKeys(_) => format!("key {name}"),
-        Axis::Features => format!("number {name}"),
+        Axis::Queries | Axis::StackedQueries(_) => t!("query %{name}", name = name),
+        Axis::Keys | Axis::KeysFrom(_) | Axis::StackedKeys(_) => t!("key %{name}", name = name),
+        Axis::Features => t!("number %{name}", name = name),
         Axis::State => name.to_owned(),
         Axis::One => String::new(),
     }
@@ -228,28 +233,36 @@ fn closing(scene: &Scene<'_>, origins: &[Branch], depth: Depth) -> String {
     let names: Vec<String> = given.iter().map(ToString::to_string).collect();
     let mut said = match names.as_slice() {
         [] => String::new(),
-        [one] => format!("{one} is given."),
-        [before @ .., last] => format!("{} and {last} are given.", before.join(", ")),
+        [one] => t!("%{one} is given.", one = one),
+        [before @ .., last] => {
+            t!("%{names} and %{last} are given.", names = before.join(&t!(", ")), last = last)
+        }
     };
     if let Some(cell) = cut {
-        let said_of_depth = match depth {
-            Depth::Readable => "where it would grow long; --depth N goes further, and",
-            Depth::Levels(_) => "where it was asked to;",
-        };
-        said.push_str(&format!(" The tree stops {said_of_depth} --explain '{cell}' starts there."));
+        said.push_str(&match depth {
+            Depth::Readable => t!(
+                " The tree stops where it would grow long; --depth N goes further, and --explain '%{cell}' starts there.",
+                cell = cell
+            ),
+            Depth::Levels(_) => {
+                t!(" The tree stops where it was asked to; --explain '%{cell}' starts there.", cell = cell)
+            }
+        });
     }
     if origins.iter().any(|branch| branch.cell.step.layer.is_some()) {
-        said.push_str(" In the arithmetic of a layer's step, names without a layer are that layer's own.");
+        said.push_str(&t!(
+            " In the arithmetic of a layer's step, names without a layer are that layer's own."
+        ));
     }
     if mixed {
-        said.push_str(
-            " In the arithmetic of a head's step, q, k, v, scores and weights are that head's own.",
-        );
+        said.push_str(&t!(
+            " In the arithmetic of a head's step, q, k, v, scores and weights are that head's own."
+        ));
     }
     if shortened {
-        said.push_str(
-            " In long sums the first, the largest and the last terms stand; braces hold the others' sum.",
-        );
+        said.push_str(&t!(
+            " In long sums the first, the largest and the last terms stand; braces hold the others' sum."
+        ));
     }
     said.trim_start().to_owned()
 }
@@ -268,13 +281,13 @@ fn hang_with(page: &Page, text: &str, first: &str, follow: &str, out: &mut dyn W
     let text = page.letters(text);
     let mut line = String::new();
     let mut start = first;
-    for word in text.split(' ') {
-        if !line.is_empty() && width(start) + width(&line) + 1 + width(word) > page.width {
+    for (blank, word) in pieces(&text) {
+        if !line.is_empty() && width(start) + width(&line) + usize::from(blank) + width(word) > page.width {
             writeln!(out, "{}", format!("{start}{line}").trim_end())?;
             line.clear();
             start = follow;
         }
-        if !line.is_empty() {
+        if !line.is_empty() && blank {
             line.push(' ');
         }
         line.push_str(word);

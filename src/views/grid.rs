@@ -7,6 +7,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 
 use super::page::{Page, shorten, width};
 use crate::fault::visible;
+use crate::words::t;
 
 /// A table of short texts with named rows and columns, ready to be set on a page.
 #[derive(Debug, Clone, Default)]
@@ -24,7 +25,7 @@ pub struct Grid {
     /// Whether every row and column matters: a narrow page then takes as many panels as it needs and leaves none out.
     pub whole: bool,
     /// Said where columns are left out: where all of them can be had; usually empty.
-    pub elsewhere: &'static str,
+    pub elsewhere: String,
 }
 
 /// Which way a column is set.
@@ -82,8 +83,13 @@ impl Grid {
             for panel in &panels {
                 if panels.len() > 1 {
                     let caption = match panel.len() {
-                        1 => format!("column {} of {}", panel.end, widths.len()),
-                        _ => format!("columns {}–{} of {}", panel.start + 1, panel.end, widths.len()),
+                        1 => t!("column %{one} of %{all}", one = panel.end, all = widths.len()),
+                        _ => t!(
+                            "columns %{from}–%{to} of %{all}",
+                            from = panel.start + 1,
+                            to = panel.end,
+                            all = widths.len()
+                        ),
                     };
                     text.push_str(&page.letters(&caption));
                     text.push('\n');
@@ -101,12 +107,17 @@ impl Grid {
                 _ => shown(widths.len(), 2 * beside_gap, beside_gap),
             };
             text.push_str(&self.table(&names, &heads, &rows, &columns, page));
-            let note =
-                format!("{} of {} columns left out (…){}", columns.left_out(), widths.len(), self.elsewhere);
+            let note = t!(
+                "%{count} of %{all} columns left out (…)%{elsewhere}",
+                count = columns.left_out(),
+                all = widths.len(),
+                elsewhere = self.elsewhere
+            );
             text.push_str(&page.paragraph(&note, 0));
         }
         if rows.left_out() > 0 {
-            let note = format!("{} of {} rows left out (⋮)", rows.left_out(), self.rows.len());
+            let note =
+                t!("%{count} of %{all} rows left out (⋮)", count = rows.left_out(), all = self.rows.len());
             text.push_str(&page.paragraph(&note, 0));
         }
         text

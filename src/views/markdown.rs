@@ -11,6 +11,7 @@ use super::page::Detail;
 use super::sheet::Sheet;
 use super::{Scene, markdown_text, table, tex};
 use crate::plan::{Step, names};
+use crate::words::t;
 
 /// Writes the page.
 ///
@@ -25,7 +26,7 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
         say(scene, scene.summary, out)?;
     }
     if told && !scene.source.is_empty() {
-        say(scene, &format!("Source: {}", scene.source), out)?;
+        say(scene, &t!("Source: %{source}", source = scene.source), out)?;
     }
     for note in table::notes(scene) {
         say(scene, &note, out)?;
@@ -45,7 +46,8 @@ fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write
         let maths = tex::formula(&formula.equation);
         if step.inputs.is_empty() {
             let sign = tex::formula(&names::sign(step.id));
-            writeln!(out, "\n$`{sign}`$ given, {}", line(scene, &formula.sizes))?;
+            let sizes = line(scene, &formula.sizes);
+            writeln!(out, "\n{}", t!("$`%{sign}`$ given, %{sizes}", sign = sign, sizes = sizes))?;
         } else {
             writeln!(out, "\n```math\n{maths}\n```")?;
             say(scene, &formula.sizes, out)?;

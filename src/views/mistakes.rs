@@ -8,6 +8,7 @@ use super::grid::Side::Left;
 use super::part::{Part, Table};
 use crate::mistakes::Mistake;
 use crate::plan::Name;
+use crate::words::{say, t};
 
 /// All mistakes in short, in a table for each step that comes out wrong first.
 pub fn list<'a>(mistakes: impl IntoIterator<Item = &'a Mistake>) -> Vec<Part> {
@@ -17,55 +18,57 @@ pub fn list<'a>(mistakes: impl IntoIterator<Item = &'a Mistake>) -> Vec<Part> {
         let place = match tables.iter().position(|(step, _)| *step == first) {
             Some(place) => place,
             None => {
-                tables.push((first, Table::new(&first.to_string(), &[("what is wrong", Left)])));
+                tables.push((first, Table::new(&first.to_string(), &[(&t!("what is wrong"), Left)])));
                 tables.len() - 1
             }
         };
-        tables[place].1.line(mistake.name, &[mistake.summary]);
+        tables[place].1.line(mistake.name, &[say(mistake.summary)]);
     }
-    let mut parts = vec![Part::Say(
-        "Mistakes that people make in attention. Each table is headed by the step that comes out wrong first.".into(),
-    )];
+    let mut parts = vec![Part::Say(t!(
+        "Mistakes that people make in attention. Each table is headed by the step that comes out wrong first."
+    ))];
     parts.extend(tables.into_iter().map(|(_, table)| Part::Table(table)));
-    parts.push(Part::Say(
+    parts.push(Part::Say(t!(
         "mha mistakes NAME tells everything about one; mha trace LESSON --mistake NAME shows it in numbers; mha check \
          finds it in tensors of your own."
-            .into(),
-    ));
+    )));
     parts
 }
 
 /// How a mistake is mended, in words and in code.
 pub(super) fn mend(mistake: &Mistake, table: &mut Table) {
-    table.line("fix", &[mistake.fix]);
+    table.line(&t!("fix"), &[say(mistake.fix)]);
     for (place, line) in mistake.code_lines().enumerate() {
-        table.line(if place == 0 { "code" } else { "or" }, &[line]);
+        table.line(&if place == 0 { t!("code") } else { t!("or") }, &[line]);
     }
 }
 
 /// Everything about one mistake; `lesson` is a built-in one that shows it.
 pub fn one(mistake: &Mistake, lesson: Option<&str>) -> Vec<Part> {
     let name = mistake.name;
-    let mut table = Table::new("first wrong", &[(&steps(mistake), Left)]);
-    table.line("right", &[mistake.right]);
-    table.line("wrong", &[mistake.wrong]);
-    table.line("cause", &[mistake.cause]);
-    table.line("symptom", &[mistake.symptom]);
-    table.line("shows", &[mistake.visible]);
+    let mut table = Table::new(&t!("first wrong"), &[(&steps(mistake), Left)]);
+    table.line(&t!("right"), &[mistake.right]);
+    table.line(&t!("wrong"), &[mistake.wrong]);
+    table.line(&t!("cause"), &[say(mistake.cause)]);
+    table.line(&t!("symptom"), &[say(mistake.symptom)]);
+    table.line(&t!("shows"), &[say(mistake.visible)]);
     mend(mistake, &mut table);
     if let [_, _, ..] = mistake.forms {
-        let forms: Vec<&str> = mistake.forms.iter().map(|form| form.name).collect();
-        table.row("forms", vec![forms.join("; ")]);
+        let forms: Vec<&str> = mistake.forms.iter().map(|form| say(form.name)).collect();
+        table.row(&t!("forms"), vec![forms.join(&t!("; "))]);
     }
-    table.row("reports", vec![reports(mistake.reports)]);
+    table.row(&t!("reports"), vec![reports(mistake.reports)]);
     let alike: Vec<&str> = mistake.alike().map(|other| other.name).collect();
     if !alike.is_empty() {
-        table.row("same step", vec![alike.join(", ")]);
+        table.row(&t!("same step"), vec![alike.join(&t!(", "))]);
     }
     if let Some(lesson) = lesson {
-        table.row("in numbers", vec![format!("mha trace {lesson} --mistake {name}")]);
+        table.row(&t!("in numbers"), vec![format!("mha trace {lesson} --mistake {name}")]);
     }
-    vec![Part::Title(format!("{name}: {}", mistake.summary)), Part::Table(table)]
+    vec![
+        Part::Title(t!("%{mistake}: %{summary}", mistake = name, summary = say(mistake.summary))),
+        Part::Table(table),
+    ]
 }
 
 /// `q, v or k`: which of them depends on the form.
@@ -73,19 +76,25 @@ fn steps(mistake: &Mistake) -> String {
     let steps: Vec<String> = mistake.first_steps().iter().map(Name::to_string).collect();
     match steps.split_last() {
         Some((last, [])) => last.clone(),
-        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        Some((last, others)) => t!("%{others} or %{last}", others = others.join(&t!(", ")), last = last),
         None => String::new(),
     }
 }
 
 fn reports((found, confirmed): (u16, u16)) -> String {
-    let whose = "fixed, merged or acknowledged";
     match (found, confirmed) {
-        (0, _) => "none found in public".to_owned(),
-        (1, 0) => format!("1 found in public, not confirmed ({whose})"),
-        (1, _) => format!("1 found in public, confirmed ({whose})"),
-        (found, 0) => format!("{found} found in public, none of them confirmed ({whose})"),
-        (found, confirmed) => format!("{found} found in public, {confirmed} of them confirmed ({whose})"),
+        (0, _) => t!("none found in public"),
+        (1, 0) => t!("1 found in public, not confirmed (fixed, merged or acknowledged)"),
+        (1, _) => t!("1 found in public, confirmed (fixed, merged or acknowledged)"),
+        (found, 0) => t!(
+            "%{found} found in public, none of them confirmed (fixed, merged or acknowledged)",
+            found = found
+        ),
+        (found, confirmed) => t!(
+            "%{found} found in public, %{confirmed} of them confirmed (fixed, merged or acknowledged)",
+            found = found,
+            confirmed = confirmed
+        ),
     }
 }
 

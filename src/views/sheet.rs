@@ -8,6 +8,7 @@ use crate::fault::visible;
 use crate::lesson::Labels;
 use crate::ops::View;
 use crate::plan::{Axis, Step, StepId};
+use crate::words::t;
 
 /// A matrix to be shown: rows and columns are those of the page.
 pub struct Sheet<'a> {
@@ -111,7 +112,7 @@ fn set_apart(name: &str, axis: Axis) -> String {
     let name = shorten(&visible(name), ROOM);
     let is_token = !matches!(axis, Axis::Features | Axis::State | Axis::One);
     match name.parse::<f64>() {
-        Ok(_) if is_token => format!("token {name}"),
+        Ok(_) if is_token => t!("token %{name}", name = name),
         Err(_) if is_token && !is_a_letter(&name) => format!("“{name}”"),
         _ => name,
     }

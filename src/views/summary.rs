@@ -6,6 +6,7 @@ use super::grid::Grid;
 use super::number::{is_whole, number};
 use super::page::Layout;
 use super::{Scene, table};
+use crate::words::t;
 
 /// Writes the heading and one table with a line for each step.
 ///
@@ -14,7 +15,7 @@ use super::{Scene, table};
 pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
     table::heading(scene, out)?;
     let mut grid = Grid {
-        columns: ["shape", "smallest", "mean", "largest"].map(String::from).to_vec(),
+        columns: vec![t!("shape"), t!("smallest"), t!("mean"), t!("largest")],
         whole: true,
         ..Grid::default()
     };
@@ -43,9 +44,10 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
         write!(
             out,
             "{}",
-            scene
-                .page
-                .paragraph("Hidden scores (−∞) and what is not a number are left out of the figures.", 0)
+            scene.page.paragraph(
+                &t!("Hidden scores (−∞) and what is not a number are left out of the figures."),
+                0
+            )
         )?;
     }
     Ok(())

@@ -15,6 +15,7 @@ use crate::lesson::Quantity;
 use crate::lesson::quantity::of_trace::OfTrace;
 use crate::ops::{Operation, Told, View};
 use crate::plan::{HeadStep, Name, Plan, Step, StepId, names as called};
+use crate::words::t;
 
 /// Blanks before everything that belongs to a step.
 pub(super) const INDENT: usize = 4;
@@ -34,8 +35,8 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     if scene.steps.len() == numbers.len() && numbers.len() > LONG && scene.page.detail == Detail::Told {
-        let words = "--steps, --heads and --summary narrow this page; mha trace --help has examples.";
-        write!(out, "\n{}", scene.page.paragraph(words, 0))?;
+        let words = t!("--steps, --heads and --summary narrow this page; mha trace --help has examples.");
+        write!(out, "\n{}", scene.page.paragraph(&words, 0))?;
     }
     Ok(())
 }
@@ -57,7 +58,7 @@ pub fn heading(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "{}", page.paragraph(&visible(scene.summary), 0))?;
     }
     if !scene.source.is_empty() && page.detail != Detail::Bare {
-        write!(out, "{}", page.paragraph(&format!("Source: {}", visible(scene.source)), 0))?;
+        write!(out, "{}", page.paragraph(&t!("Source: %{source}", source = visible(scene.source)), 0))?;
     }
     for words in notes(scene) {
         write!(out, "{}", page.paragraph(&words, 0))?;
@@ -69,7 +70,7 @@ pub fn heading(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
 pub fn notes(scene: &Scene<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if scene.page.layout == Layout::Columns && scene.page.detail != Detail::Bare {
-        notes.push(TURNED.to_owned());
+        notes.push(turned());
     }
     notes.extend(sequences(scene));
     notes
@@ -81,7 +82,7 @@ pub fn remarks(scene: &Scene<'_>, step: &Step, why_not_exact: Option<&str>) -> V
     let detail = scene.page.detail;
     let mut remarks = Vec::new();
     if detail != Detail::Bare {
-        remarks.extend(why_not_exact.map(|why| format!("Decimals: {why}.")));
+        remarks.extend(why_not_exact.map(|why| t!("Decimals: %{why}.", why = why)));
         remarks.extend(words(scene, step));
     }
     if detail == Detail::Counted {
@@ -91,8 +92,12 @@ pub fn remarks(scene: &Scene<'_>, step: &Step, why_not_exact: Option<&str>) -> V
 }
 
 /// What has to be said of a page with tokens in columns.
-pub const TURNED: &str = "Every matrix is turned here: a token is a column. Rows, columns and sizes in the lesson's own \
-                          words are those before turning.";
+pub fn turned() -> String {
+    t!(
+        "Every matrix is turned here: a token is a column. Rows, columns and sizes in the lesson's own words are those \
+         before turning."
+    )
+}
 
 /// Which sequences of a batch a page shows.
 pub fn sequences(scene: &Scene<'_>) -> Option<String> {
@@ -100,12 +105,13 @@ pub fn sequences(scene: &Scene<'_>) -> Option<String> {
     let (count, first) = (scene.batch?, shown.first()?);
     Some(match shown.len() {
         1 => {
-            format!(
-                "Sequence {} of {count}; --sequence N shows another, --sequence all every one.",
-                first + 1
+            t!(
+                "Sequence %{one} of %{count}; --sequence N shows another, --sequence all every one.",
+                one = first + 1,
+                count = count
             )
         }
-        _ => "Every sequence of the batch.".to_owned(),
+        _ => t!("Every sequence of the batch."),
     })
 }
 
@@ -161,16 +167,18 @@ fn sheet<'a>(scene: &'a Scene<'_>, step: &Step, value: View<'a, f64>) -> (Sheet<
     let page = &scene.page;
     let sheet = Sheet::new(step, value, scene.labels, page.layout).with_exact(scene.exact, step.id);
     if let Some(why) = sheet.why_not_exact() {
-        let words = format!("Decimals: {why}.");
+        let words = t!("Decimals: %{why}.", why = why);
         return (sheet, words);
     }
     let (widest, room) = (sheet.widest_form(page), Grid::room_beside(&sheet.rows, page));
     if widest <= room {
         return (sheet, String::new());
     }
-    let words = format!(
-        "Decimals: {} is exact, but one of its cells takes {widest} characters, and this page has room for {room}.",
-        step.id
+    let words = t!(
+        "Decimals: %{step} is exact, but one of its cells takes %{widest} characters, and this page has room for %{room}.",
+        step = step.id,
+        widest = widest,
+        room = room
     );
     (sheet.with_exact(None, step.id), words)
 }
@@ -178,18 +186,16 @@ fn sheet<'a>(scene: &'a Scene<'_>, step: &Step, value: View<'a, f64>) -> (Sheet<
 /// What a step takes, in words; nothing where it takes nothing.
 pub fn cost(scene: &Scene<'_>, step: &Step) -> String {
     let cost = scene.trace.plan().cost_of(step);
+    let grouped = super::number::grouped;
     let counts = [
-        (cost.multiplications, "multiplications"),
-        (cost.additions, "additions"),
-        (cost.divisions, "divisions"),
-        (cost.exponentials, "exponentials"),
+        (cost.multiplications, t!("%{count} multiplications", count = grouped(cost.multiplications))),
+        (cost.additions, t!("%{count} additions", count = grouped(cost.additions))),
+        (cost.divisions, t!("%{count} divisions", count = grouped(cost.divisions))),
+        (cost.exponentials, t!("%{count} exponentials", count = grouped(cost.exponentials))),
     ];
-    let taken: Vec<String> = counts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{} {what}", super::number::grouped(*count)))
-        .collect();
-    if taken.is_empty() { String::new() } else { format!("Cost: {}.", taken.join(", ")) }
+    let taken: Vec<String> =
+        counts.into_iter().filter(|(count, _)| *count > 0).map(|(_, words)| words).collect();
+    if taken.is_empty() { String::new() } else { t!("Cost: %{taken}.", taken = taken.join(&t!(", "))) }
 }
 
 /// The table of a step.
@@ -222,7 +228,7 @@ pub fn laid_out(sheet: &Sheet<'_>, page: &Page, cell: impl Fn(usize, usize) -> S
     Grid {
         rows: sheet.rows.clone(),
         columns: sheet.columns.clone(),
-        elsewhere: "; --format csv has them all",
+        elsewhere: t!("; --format csv has them all"),
         cells: (0..rows)
             .map(|r| match (0..columns).any(|c| shown(r, c)) {
                 true => (0..columns).map(|c| if shown(r, c) { cell(r, c) } else { String::new() }).collect(),
@@ -253,7 +259,7 @@ pub fn words(scene: &Scene<'_>, step: &Step) -> Vec<String> {
         };
         let mut line = step.op.tell(&told);
         if !step.note.is_empty() {
-            line.push(' ');
+            line.push_str(&t!(" "));
             line.push_str(&step.note);
         }
         lines.push(line);

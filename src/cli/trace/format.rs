@@ -48,6 +48,11 @@ impl TraceFormat {
         matches!(self, Self::Heatmap | Self::Svg | Self::Png)
     }
 
+    /// Whether it is read by a program that knows English only: LaTeX among them, whose usual fonts have no Chinese.
+    pub(super) fn is_for_programs(self) -> bool {
+        matches!(self, Self::Json | Self::Npz | Self::Csv | Self::Latex | Self::Python | Self::Ipynb)
+    }
+
     /// What a terminal is spared.
     pub(super) fn content(self) -> Content {
         match self {

@@ -8,6 +8,7 @@ use super::super::Draft;
 use crate::ops::{self, Bias, FullyMaskedRows, Op, Reweighed, Softmax};
 use crate::plan::spec::{Alignment, Mask};
 use crate::plan::{Head, HeadStep};
+use crate::words::t;
 
 /// One of several masks that apply together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +133,7 @@ fn mask_of(allowed: DMatrix<bool>, reasons: &str) -> ops::Mask {
 /// Exchanges seen and hidden, in the whole mask or in one of several parts of it.
 pub(super) fn inverted(draft: &mut Draft<'_>, part: Option<Part>, empty: FullyMaskedRows) -> Option<()> {
     let Some(part) = part else {
-        hiding(draft, |allowed, _| mask_of(allowed.map(|cell| !cell), "the mask inverted").into())?;
+        hiding(draft, |allowed, _| mask_of(allowed.map(|cell| !cell), &t!("the mask inverted")).into())?;
         return empty_rows(draft, empty);
     };
     if draft.attention.masks.len() < 2 {
@@ -166,7 +167,7 @@ pub(super) fn after_softmax(draft: &mut Draft<'_>) -> Option<()> {
         let factors = mask.allowed.map(|allowed| if allowed { 1.0 } else { 0.0 });
         kept.push((id.sequence, id.head()?, Arc::new(factors)));
         let all = mask.allowed.map(|_| true);
-        Some((mask_of(all, "nothing is hidden yet").into(), inputs.to_vec()))
+        Some((mask_of(all, &t!("nothing is hidden yet")).into(), inputs.to_vec()))
     })?;
     let mut kept = kept.into_iter();
     draft.each_head(HeadStep::Weights, |id, op, inputs| {
@@ -213,7 +214,7 @@ pub(super) fn on_queries(draft: &mut Draft<'_>, empty: FullyMaskedRows) -> Optio
                 allowed.row_mut(r).fill(false);
             }
         }
-        Some((mask_of(allowed, "padding along the queries").into(), inputs.to_vec()))
+        Some((mask_of(allowed, &t!("padding along the queries")).into(), inputs.to_vec()))
     })?;
     empty_rows(draft, empty)
 }

@@ -19,6 +19,7 @@ pub use zero_head::zero_head;
 use super::spec::{Alignment, Mask, Scale};
 use super::{Call, Name, Plan, Projection, attention};
 use crate::fault::{Fault, Outcome, nearest};
+use crate::words::{n, say, t};
 
 /// Another way to compute the same call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,19 +48,24 @@ pub enum Variant {
 
 /// The names a person can type, with what they mean.
 pub const VARIANTS: &[(&str, &str)] = &[
-    ("single-head", "one head as wide as all of them, on the same X and the same four matrices"),
-    ("multi-head", "h heads, each with queries, keys and values of its own"),
-    ("gqa:G", "G key/value heads, mean-pooled from the multi-head ones; groups of query heads share one"),
-    ("mqa", "one key/value head for all query heads, mean-pooled"),
-    ("averaged", "one head run h times and averaged: not multi-head attention"),
-    ("no-output-projection", "stops at concat: nothing mixes the heads"),
-    ("no-scale", "scores without 1/√d_k"),
+    ("single-head", n!("one head as wide as all of them, on the same X and the same four matrices")),
+    ("multi-head", n!("h heads, each with queries, keys and values of its own")),
+    ("gqa:G", n!("G key/value heads, mean-pooled from the multi-head ones; groups of query heads share one")),
+    ("mqa", n!("one key/value head for all query heads, mean-pooled")),
+    ("averaged", n!("one head run h times and averaged: not multi-head attention")),
+    ("no-output-projection", n!("stops at concat: nothing mixes the heads")),
+    ("no-scale", n!("scores without 1/√d_k")),
     (
         "fused",
-        "as production code does it: one packed product, (h, n, d_k), one batched product; the same numbers",
+        n!(
+            "as production code does it: one packed product, (h, n, d_k), one batched product; the same numbers"
+        ),
     ),
-    ("flash", "tile by tile with a running maximum and sum (flash:T sets T keys a tile); the same numbers"),
-    ("causal", "with a causal mask: no query sees a later key"),
+    (
+        "flash",
+        n!("tile by tile with a running maximum and sum (flash:T sets T keys a tile); the same numbers"),
+    ),
+    ("causal", n!("with a causal mask: no query sees a later key")),
 ];
 
 impl Variant {
@@ -104,13 +110,21 @@ impl Variant {
         let known = VARIANTS.iter().find(|(known, _)| stem(known) == stem(&name));
         let meaning = known.map_or("", |(_, meaning)| meaning);
         match self {
-            Self::Gqa(1) => meaning.replacen("G key/value heads", "1 key/value head", 1),
-            Self::Gqa(groups) => meaning.replacen('G', &groups.to_string(), 1),
-            Self::Flash(Some(tile)) => {
-                let keys = if tile == 1 { "key" } else { "keys" };
-                meaning.replace("flash:T sets T keys a tile", &format!("{tile} {keys} a tile"))
+            Self::Gqa(1) => {
+                t!("1 key/value head, mean-pooled from the multi-head ones; groups of query heads share one")
             }
-            _ => meaning.to_owned(),
+            Self::Gqa(groups) => t!(
+                "%{groups} key/value heads, mean-pooled from the multi-head ones; groups of query heads share one",
+                groups = groups
+            ),
+            Self::Flash(Some(1)) => {
+                t!("tile by tile with a running maximum and sum (1 key a tile); the same numbers")
+            }
+            Self::Flash(Some(tile)) => t!(
+                "tile by tile with a running maximum and sum (%{tile} keys a tile); the same numbers",
+                tile = tile
+            ),
+            _ => say(meaning).to_owned(),
         }
     }
 }

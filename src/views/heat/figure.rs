@@ -6,6 +6,7 @@ use super::panels::{Cell, Group, Panel, Scale};
 use super::ruler::{every, label, sentence, text_width, ticks, wrapped};
 use crate::fault::{Fault, Outcome, visible};
 use crate::views::number::{digits_for, number};
+use crate::words::t;
 
 /// Space around everything.
 pub const MARGIN: usize = 16;
@@ -146,7 +147,7 @@ impl<'a> Figure<'a> {
         let mut drawn = Vec::new();
         for mut group in groups {
             if group.panels.is_empty() {
-                notes.push(format!("{} holds no matrix of attention weights.", group.what));
+                notes.push(t!("%{what} holds no matrix of attention weights.", what = group.what));
                 continue;
             }
             for panel in &mut group.panels {
@@ -291,7 +292,7 @@ impl Bar {
     /// Where its numbers and words end.
     fn right(&self) -> usize {
         let numbers = self.ticks.iter().map(|(_, text)| text_width(text, SMALL)).max().unwrap_or(0);
-        let word = if self.hidden || self.undefined { text_width("masked", SMALL) } else { 0 };
+        let word = if self.hidden || self.undefined { text_width(&t!("masked"), SMALL) } else { 0 };
         self.x + BAR + 8 + numbers.max(word)
     }
 }

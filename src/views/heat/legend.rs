@@ -7,6 +7,7 @@ use super::panels::{Cell, Panel, Scale};
 use super::plate::Brush;
 use crate::views::number::number;
 use crate::views::page::{Detail, width};
+use crate::words::t;
 
 /// Columns of the legend's strip of colours.
 const STRIP: usize = 40;
@@ -36,35 +37,52 @@ pub(super) fn legend(
     let shown = |value: f64| number(value, digits);
     let mut words = Vec::new();
     if page.detail != Detail::Bare && seen.value {
-        let common = if panels.len() > 1 { "One scale for all panels" } else { "The scale" };
+        let common = if panels.len() > 1 { t!("One scale for all panels") } else { t!("The scale") };
         let most = shown(scale.most);
         words.push(match panels.iter().all(Panel::are_weights) {
-            true if panels.iter().flat_map(Panel::numbers).any(|weight| *weight > scale.most) => format!(
-                "{common}: 0 to {most}, the largest weight of a query with a choice; one that sees a single key \
-                 gives it 1, and the last shade."
+            true if panels.iter().flat_map(Panel::numbers).any(|weight| *weight > scale.most) => t!(
+                "%{scale}: 0 to %{most}, the largest weight of a query with a choice; one that sees a single key \
+                 gives it 1, and the last shade.",
+                scale = common,
+                most = most
             ),
-            true => format!("{common}: 0 to {most}, the largest weight shown."),
+            true => t!("%{scale}: 0 to %{most}, the largest weight shown.", scale = common, most = most),
             false => {
-                format!("{common}: {} to {most}, the least to the largest number shown.", shown(scale.least))
+                t!(
+                    "%{scale}: %{least} to %{most}, the least to the largest number shown.",
+                    scale = common,
+                    least = shown(scale.least),
+                    most = most
+                )
             }
         });
     }
     if seen.hidden {
         let weights = panels.iter().all(Panel::are_weights);
-        let what = if weights { "exactly 0, hidden by a mask." } else { "−∞, hidden by a mask." };
-        words.push(format!("{} is {what}", brush.hidden()));
+        words.push(match weights {
+            true => t!("%{sign} is exactly 0, hidden by a mask.", sign = brush.hidden()),
+            false => t!("%{sign} is −∞, hidden by a mask.", sign = brush.hidden()),
+        });
     }
     if seen.undefined {
-        words.push("? is not a number.".to_owned());
+        words.push(t!("? is not a number."));
     }
     let mut notes: Vec<String> = panels.iter().filter_map(Panel::note).collect();
     notes.dedup();
     if !notes.is_empty() {
         notes.truncate(1);
-        let wider = if page.width < 200 { " or a larger --width" } else { "" };
-        let more = format!("Fewer panels at once{wider} show more, --format json every number.");
-        let columns = "A column has the name of its first.";
-        words.push(format!("Thinned: {}. {columns} {more}", notes.concat()));
+        words.push(match page.width < 200 {
+            true => t!(
+                "Thinned: %{how}. A column has the name of its first. Fewer panels at once or a larger --width show more, \
+                 --format json every number.",
+                how = notes.concat()
+            ),
+            false => t!(
+                "Thinned: %{how}. A column has the name of its first. Fewer panels at once show more, --format json every \
+                 number.",
+                how = notes.concat()
+            ),
+        });
     }
     words.iter().try_for_each(|words| write!(out, "{}", page.paragraph(words, 0)))
 }

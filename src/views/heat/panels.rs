@@ -15,6 +15,7 @@ use crate::views::Scene;
 use crate::views::compare::Comparison;
 use crate::views::sheet::Sheet;
 use crate::views::stacked::file_name;
+use crate::words::t;
 
 /// Panels of one kind of matrix, on one scale.
 pub struct Group<'a> {
@@ -176,7 +177,11 @@ fn panels<'a>(trace: &'a Trace<f64>, step: &Step, labels: &Labels, layout: Layou
             }
             Some(sheet)
         };
-        let title = if heads > 1 { format!("{}, head {}", step.id, head + 1) } else { step.id.to_string() };
+        let title = if heads > 1 {
+            t!("%{step}, head %{head}", step = step.id, head = head + 1)
+        } else {
+            step.id.to_string()
+        };
         let scores = scores.and_then(|id| sheet(*id));
         let caption = caption(step.id, (heads > 1).then_some(head)).unwrap_or_else(|| title.clone());
         Some(Panel {
@@ -194,11 +199,12 @@ fn panels<'a>(trace: &'a Trace<f64>, step: &Step, labels: &Labels, layout: Layou
 
 /// Whose matrix it is: `sequence 2, head 1`, `layer 3, head 1`.
 fn caption(id: StepId, stacked: Option<usize>) -> Option<String> {
-    let sequence = id.sequence.map(|sequence| format!("sequence {}", sequence + 1));
-    let head = stacked.or_else(|| id.head().map(|head| head.0)).map(|head| format!("head {}", head + 1));
-    let layer = id.layer.map(|layer| format!("layer {}", layer + 1));
+    let sequence = id.sequence.map(|sequence| t!("sequence %{sequence}", sequence = sequence + 1));
+    let layer = id.layer.map(|layer| t!("layer %{layer}", layer = layer + 1));
+    let head =
+        stacked.or_else(|| id.head().map(|head| head.0)).map(|head| t!("head %{head}", head = head + 1));
     let parts: Vec<String> = [sequence, layer, head].into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
+    (!parts.is_empty()).then(|| parts.join(&t!(", ")))
 }
 
 /// What belongs to rows and to columns, as the layout shows them.
@@ -325,7 +331,13 @@ impl Panel<'_> {
     pub fn note(&self) -> Option<String> {
         let ((tall, wide), (rows, columns)) = (self.block, self.sheet.shape());
         (tall * wide > 1).then(|| {
-            format!("each cell is the largest of {tall} × {wide} neighbours ({rows} × {columns} in all)")
+            t!(
+                "each cell is the largest of %{tall} × %{wide} neighbours (%{rows} × %{columns} in all)",
+                tall = tall,
+                wide = wide,
+                rows = rows,
+                columns = columns
+            )
         })
     }
 }

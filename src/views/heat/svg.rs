@@ -14,6 +14,7 @@ use super::ruler::{TOLD_ROOM, label, named};
 use crate::views::markup::escaped;
 use crate::views::number::number;
 use crate::views::page::shorten;
+use crate::words::t;
 
 /// Where a mask hides a cell: paper, with a line across it.
 pub(super) const HIDDEN: Rgb = (255, 255, 255);
@@ -88,17 +89,33 @@ fn headings(figure: &Figure<'_>) -> String {
     headings.join(", ")
 }
 
+/// What an axis counts, in the reader's language.
+fn axis(word: &str) -> String {
+    match word {
+        "query" => t!("query"),
+        "key" => t!("key"),
+        "feature" => t!("feature"),
+        other => other.to_owned(),
+    }
+}
+
 /// The picture in words, for who cannot see it.
 fn description(figure: &Figure<'_>) -> String {
     let told = |block: &Block<'_>| {
         let (panels, (rows, columns)) = (block.plots.len(), block.frame.shape);
-        let heat_maps = if panels == 1 { "1 heat map".to_owned() } else { format!("{panels} heat maps") };
+        let heat_maps = match panels {
+            1 => t!("1 heat map"),
+            _ => t!("%{panels} heat maps", panels = panels),
+        };
         let Scale { least, most } = block.bar.scale;
-        format!(
-            "{}: {heat_maps} of {rows} × {columns} cells, coloured from {} (dark) to {} (light). ",
-            block.heading,
-            number(least, 4),
-            number(most, 4)
+        t!(
+            "%{heading}: %{heat_maps} of %{rows} × %{columns} cells, coloured from %{least} (dark) to %{most} (light). ",
+            heading = block.heading,
+            heat_maps = heat_maps,
+            rows = rows,
+            columns = columns,
+            least = number(least, 4),
+            most = number(most, 4)
         )
     };
     let blocks: String = figure.blocks.iter().map(told).collect();
@@ -198,7 +215,7 @@ impl Svg {
             let colour = fill(cell, block.bar.scale);
             let words = match cell {
                 Cell::Value(value) => number(value, 6),
-                Cell::Hidden => "masked".to_owned(),
+                Cell::Hidden => t!("masked"),
                 Cell::Undefined => "NaN".to_owned(),
             };
             self.line(&format!(
@@ -248,7 +265,7 @@ impl Svg {
         if !plot.panel.axes.0.is_empty() {
             let (x, y) = (MARGIN + SMALL, plot.y as f64 + (rows * frame.cell) as f64 / 2.0);
             let how = format!(" text-anchor=\"middle\" fill=\"#555\" transform=\"rotate(-90 {x} {y})\"");
-            self.text(x as f64, y, &how, plot.panel.axes.0);
+            self.text(x as f64, y, &how, &axis(plot.panel.axes.0));
         }
     }
 
@@ -273,7 +290,7 @@ impl Svg {
         if !plot.panel.axes.1.is_empty() {
             let middle = plot.x as f64 + (columns * frame.cell) as f64 / 2.0;
             let y = foot + frame.names.1 as f64 - 2.0;
-            self.text(middle, y, " text-anchor=\"middle\" fill=\"#555\"", plot.panel.axes.1);
+            self.text(middle, y, " text-anchor=\"middle\" fill=\"#555\"", &axis(plot.panel.axes.1));
         }
     }
 
@@ -290,7 +307,9 @@ impl Svg {
             self.text((x + 6) as f64, (y * 10.0).round() / 10.0 + 3.5, "", words);
         }
         let mut y = bar.y + bar.height + 12;
-        for (is_there, colour, word) in [(bar.hidden, HIDDEN, "masked"), (bar.undefined, UNDEFINED, "NaN")] {
+        for (is_there, colour, word) in
+            [(bar.hidden, HIDDEN, t!("masked")), (bar.undefined, UNDEFINED, "NaN".to_owned())]
+        {
             if is_there {
                 let (x, fill) = (bar.x as f64 + 0.5, hex(colour));
                 let top = y as f64 + 0.5;
@@ -301,7 +320,7 @@ impl Svg {
                 if colour == HIDDEN && drawing == Drawing::Rectangles {
                     self.line(&format!("<path d=\"M{x} {}l11 -11\" stroke=\"#aaa\"/>", top + 11.0));
                 }
-                self.text((bar.x + BAR + 6) as f64, y as f64 + 9.5, "", word);
+                self.text((bar.x + BAR + 6) as f64, y as f64 + 9.5, "", &word);
                 y += 18;
             }
         }

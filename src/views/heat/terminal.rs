@@ -12,6 +12,7 @@ use crate::views::compare::{self, Comparison};
 use crate::views::number::{digits_for, number};
 use crate::views::page::{Detail, Page, width};
 use crate::views::{Scene, table};
+use crate::words::t;
 
 /// Columns between panels.
 const GAP: usize = 2;
@@ -60,11 +61,15 @@ pub fn write_comparison(
     let plate = fitting(&mut all, &brush);
     for (variant, run) in runs {
         let panels = all.get(run).unwrap_or_default();
-        heading(&caption(&format!("{variant} · attention weights"), panels.first(), page), page, out)?;
+        heading(
+            &caption(&t!("%{variant} · attention weights", variant = variant), panels.first(), page),
+            page,
+            out,
+        )?;
         match panels {
             [] => {
-                let words = "It holds no attention weights: there is never a whole row of them at once.";
-                write!(out, "{}", page.paragraph(words, 0))?;
+                let words = t!("It holds no attention weights: there is never a whole row of them at once.");
+                write!(out, "{}", page.paragraph(&words, 0))?;
             }
             panels => draw(panels, &plate, &scale, &brush, out)?,
         }
@@ -84,10 +89,15 @@ fn heading(words: &str, page: &Page, out: &mut dyn Write) -> io::Result<()> {
 fn caption(what: &str, first: Option<&Panel<'_>>, page: &Page) -> String {
     let mut words = what.to_owned();
     let (rows, columns) = first.map_or(("", ""), |panel| panel.axes);
-    for (side, axis) in [("rows", rows), ("columns", columns)] {
+    for (side, axis) in [(t!("rows"), rows), (t!("columns"), columns)] {
         if page.detail != Detail::Bare && !axis.is_empty() {
-            let many = if axis == "query" { "queries".to_owned() } else { format!("{axis}s") };
-            words.push_str(&format!("{}{side}: {many}", page.between()));
+            let many = match axis {
+                "query" => t!("queries"),
+                "key" => t!("keys"),
+                _ => t!("features"),
+            };
+            words.push_str(page.between());
+            words.push_str(&t!("%{side}: %{many}", side = side, many = many));
         }
     }
     words

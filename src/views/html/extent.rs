@@ -3,6 +3,7 @@
 use super::shade::is_shaded;
 use crate::plan::{Step, StepId};
 use crate::views::Scene;
+use crate::words::t;
 
 /// Rows and columns up to which a table is whole.
 const WHOLE: usize = 32;
@@ -81,18 +82,27 @@ impl Shown {
         let part = |shown: &[Option<usize>], all: usize, what: &str| {
             let first = shown.iter().take_while(|at| at.is_some()).count();
             match shown.len() - first {
-                0 => format!("all {all} {what}"),
-                after => format!("the first {first} and the last {} of {all} {what}", after - 1),
+                0 => t!("all %{all} %{what}", all = all, what = what),
+                after => t!(
+                    "the first %{first} and the last %{last} of %{all} %{what}",
+                    first = first,
+                    last = after - 1,
+                    all = all,
+                    what = what
+                ),
             }
         };
-        let rows = part(&self.rows, step.shape.0, "rows");
-        let columns = part(&self.columns, step.shape.1, "columns");
+        let rows = part(&self.rows, step.shape.0, &t!("rows"));
+        let columns = part(&self.columns, step.shape.1, &t!("columns"));
         let id = step.id;
-        format!(
-            "Shown are {rows} and {columns} (before any turning). --format csv has every number, and --explain \
-             '{id}[{},{}]' explains any.",
-            step.shape.0.div_ceil(2),
-            step.shape.1.div_ceil(2),
+        t!(
+            "Shown are %{rows} and %{columns} (before any turning). --format csv has every number, and --explain \
+             '%{step}[%{row},%{column}]' explains any.",
+            rows = rows,
+            columns = columns,
+            step = id,
+            row = step.shape.0.div_ceil(2),
+            column = step.shape.1.div_ceil(2)
         )
     }
 }

@@ -15,6 +15,7 @@ use crate::views::number::{digits_for, number};
 use crate::views::page::{Detail, Layout, shorten};
 use crate::views::table;
 use crate::views::{Scene, sheet};
+use crate::words::t;
 
 /// Columns that a name takes beside a table.
 const ROOM: usize = 24;
@@ -55,7 +56,7 @@ pub(super) fn write(
         let most = number(sheet.scale.most, scene.page.digits);
         // A query that sees one key gives it 1, beyond a scale made for those that have a choice.
         let most = match panel.numbers().any(|weight| *weight > sheet.scale.most) {
-            true => format!("{most} and more"),
+            true => t!("%{most} and more", most = most),
             false => most,
         };
         if !shown.is_whole() {
@@ -135,7 +136,7 @@ fn table(
         let turned = scene.page.layout == Layout::Columns;
         let (down, across) = if turned { (step.axes.1, step.axes.0) } else { step.axes };
         let (in_rows, in_columns) = (lines(down), lines(across));
-        match (in_rows, in_columns) {
+        match (in_rows.as_str(), in_columns.as_str()) {
             ("", "") => String::new(),
             ("", one) | (one, "") => one.to_owned(),
             (down, across) => format!("{down} ↓ {across} →"),
@@ -162,13 +163,13 @@ fn table(
 }
 
 /// What the lines of a table are.
-fn lines(axis: Axis) -> &'static str {
+fn lines(axis: Axis) -> String {
     match axis {
-        Axis::Queries | Axis::StackedQueries(_) => "queries",
-        Axis::Keys | Axis::KeysFrom(_) | Axis::StackedKeys(_) => "keys",
-        Axis::Features => "numbers",
-        Axis::State => "running state",
-        Axis::One => "",
+        Axis::Queries | Axis::StackedQueries(_) => t!("queries"),
+        Axis::Keys | Axis::KeysFrom(_) | Axis::StackedKeys(_) => t!("keys"),
+        Axis::Features => t!("numbers"),
+        Axis::State => t!("running state"),
+        Axis::One => String::new(),
     }
 }
 
@@ -176,21 +177,30 @@ fn lines(axis: Axis) -> &'static str {
 fn picture(sheet: &Sheet<'_>, step: &Step, page: &mut String) -> io::Result<()> {
     let side = sheet.extent.picture;
     let points = |panel: &Panel<'_>| match panel.block() {
-        (1, 1) => "a point a weight".to_owned(),
-        (tall, wide) => format!("each point the largest of {tall} × {wide} weights"),
+        (1, 1) => t!("a point a weight"),
+        (tall, wide) => {
+            t!("each point the largest of %{tall} × %{wide} weights", tall = tall, wide = wide)
+        }
     };
     for (class, scene) in ["in-rows", "in-columns"].into_iter().zip(&sheet.facing) {
         let Some(panel) = thinned(scene, step.id, side) else { continue };
-        let (down, across) = if class == "in-rows" { ("queries", "keys") } else { ("keys", "queries") };
-        let alt =
-            format!("Heat map of {}: {down} downwards, {across} to the right, {}", step.id, points(&panel));
+        let (queries, keys) = (t!("queries"), t!("keys"));
+        let (down, across) = if class == "in-rows" { (queries, keys) } else { (keys, queries) };
+        let alt = t!(
+            "Heat map of %{step}: %{down} downwards, %{across} to the right, %{points}",
+            step = step.id,
+            down = down,
+            across = across,
+            points = points(&panel)
+        );
         let address = shade::picture(sheet.scale, &panel)?;
         page.push_str(&format!("<img class=\"map {class}\" alt=\"{}\" src=\"{address}\">\n", html(&alt)));
     }
     let (rows, columns) = step.shape;
     let note =
         sheet.both(|scene| thinned(scene, step.id, side).map(|panel| points(&panel)).unwrap_or_default());
-    page.push_str(&format!("<p class=\"note\">All {rows} × {columns} weights: {note}.</p>\n"));
+    let words = t!("All %{rows} × %{columns} weights: %{note}.", rows = rows, columns = columns, note = note);
+    page.push_str(&format!("<p class=\"note\">{words}</p>\n"));
     Ok(())
 }
 

@@ -9,6 +9,7 @@ mod matrix;
 mod sections;
 pub(crate) mod shade;
 pub(crate) mod text;
+mod words;
 
 use std::io::{self, Write};
 
@@ -21,6 +22,7 @@ use self::text::{html, html_in_ascii, in_script, json_in_ascii, lang};
 use super::heat::panels::Scale;
 use super::page::{Detail, Layout, Page};
 use super::{Scene, table};
+use crate::words::{Language, language, t};
 
 /// Writes the page.
 ///
@@ -28,7 +30,7 @@ use super::{Scene, table};
 /// Those of the writer.
 pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
     // A browser that reads CRLF hashes LF, whatever a checkout has made of these files.
-    let script = include_str!("page.js").replace('\r', "");
+    let script = words::of_script(include_str!("page.js").replace('\r', ""));
     let style = format!("{}{}", include_str!("page.css").replace('\r', ""), shade::css());
     let extent = Extent::of(scene);
     let data = in_script(&data::of(scene, &extent).to_string());
@@ -41,9 +43,13 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
         Layout::Rows => "rows",
         Layout::Columns => "columns",
     };
+    let language = match language() {
+        Language::En => "en",
+        Language::Zh => "zh",
+    };
     write!(
         out,
-        "<!doctype html>\n<html lang=\"en\" data-layout=\"{layout}\">\n<head>\n<meta charset=\"utf-8\">\n\
+        "<!doctype html>\n<html lang=\"{language}\" data-layout=\"{layout}\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{}'; script-src '{}'; \
          img-src data:; base-uri 'none'; form-action 'none'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -108,29 +114,33 @@ fn body(sheet: &Sheet<'_>) -> io::Result<String> {
     let scene = sheet.scene();
     let sections = sections::of(scene, sheet.extent.steps);
     let mut page = String::new();
-    page.push_str("<a class=\"skip\" href=\"#steps\">Skip to the steps</a>\n<header>\n");
+    page.push_str(&format!("<a class=\"skip\" href=\"#steps\">{}</a>\n<header>\n", t!("Skip to the steps")));
     page.push_str(&format!("<h1{}>{}</h1>\n", lang(scene.title), html(scene.title)));
     if sheet.tells() {
         for (class, said) in [("summary", scene.summary), ("source", scene.source)] {
-            let before = if class == "source" { "Source: " } else { "" };
             if !said.is_empty() {
-                page.push_str(&format!("<p class=\"{class}\"{}>{before}{}</p>\n", lang(said), html(said)));
+                let words = match class {
+                    "source" => t!("Source: %{source}", source = html(said)),
+                    _ => html(said),
+                };
+                page.push_str(&format!("<p class=\"{class}\"{}>{words}</p>\n", lang(said)));
             }
         }
-        page.push_str(&format!("<p class=\"in-columns\">{}</p>\n", html(table::TURNED)));
+        page.push_str(&format!("<p class=\"in-columns\">{}</p>\n", html(&table::turned())));
         if let Some(said) = table::sequences(scene) {
             page.push_str(&format!("<p>{}</p>\n", html(&said)));
         }
     }
     if sheet.extent.steps < scene.steps.len() {
-        page.push_str(&format!(
-            "<p class=\"note\">Only the first {} of {} steps stand here, so that a browser can show the page: --steps, \
-             --heads and --sequence choose others.</p>\n",
-            sheet.extent.steps,
-            scene.steps.len()
-        ));
+        let words = t!(
+            "Only the first %{shown} of %{all} steps stand here, so that a browser can show the page: --steps, --heads and \
+             --sequence choose others.",
+            shown = sheet.extent.steps,
+            all = scene.steps.len()
+        );
+        page.push_str(&format!("<p class=\"note\">{words}</p>\n"));
     }
-    page.push_str(CONTROLS);
+    page.push_str(&controls());
     page.push_str("</header>\n");
     page.push_str(&sections::contents(&sections));
     page.push_str("<main id=\"steps\" tabindex=\"-1\">\n");
@@ -138,31 +148,43 @@ fn body(sheet: &Sheet<'_>) -> io::Result<String> {
         sections::write(sheet, section, &mut page)?;
     }
     page.push_str("</main>\n");
-    page.push_str(PANEL);
+    page.push_str(&panel());
     Ok(page)
 }
 
 /// Shown once the script runs.
-const CONTROLS: &str = "\
-<form id=\"controls\" hidden autocomplete=\"off\">
-<fieldset><legend>A token is a</legend>\
-<label><input type=\"radio\" name=\"layout\" value=\"rows\">row</label>\
-<label><input type=\"radio\" name=\"layout\" value=\"columns\">column</label></fieldset>
-<fieldset><legend>Colours</legend>\
-<label><input type=\"radio\" name=\"theme\" value=\"auto\" checked>as the system</label>\
-<label><input type=\"radio\" name=\"theme\" value=\"light\">light</label>\
-<label><input type=\"radio\" name=\"theme\" value=\"dark\">dark</label></fieldset>
-</form>
-<noscript><p class=\"note\">This page can show where each number comes from once JavaScript is on. Without it, \
-<code>mha trace --explain 'head.1.scores[1,1]'</code> does.</p></noscript>
-";
+fn controls() -> String {
+    let choice = |name: &str, value: &str, checked: &str, word: String| {
+        format!("<label><input type=\"radio\" name=\"{name}\" value=\"{value}\"{checked}>{word}</label>")
+    };
+    format!(
+        "<form id=\"controls\" hidden autocomplete=\"off\">\n<fieldset><legend>{}</legend>{}{}</fieldset>\n\
+         <fieldset><legend>{}</legend>{}{}{}</fieldset>\n</form>\n<noscript><p class=\"note\">{}</p></noscript>\n",
+        t!("A token is a"),
+        choice("layout", "rows", "", t!("row")),
+        choice("layout", "columns", "", t!("column")),
+        t!("Colours"),
+        choice("theme", "auto", " checked", t!("as the system")),
+        choice("theme", "light", "", t!("light")),
+        choice("theme", "dark", "", t!("dark")),
+        t!(
+            "This page can show where each number comes from once JavaScript is on. Without it, %{command} does.",
+            command = "<code>mha trace --explain 'head.1.scores[1,1]'</code>"
+        )
+    )
+}
 
 /// Where the derivation of a number is shown.
-const PANEL: &str = "\
-<aside id=\"panel\" aria-label=\"Where a number comes from\" hidden>
-<div id=\"derivation\" aria-live=\"polite\" aria-atomic=\"true\"><p class=\"hint\">Point at a number, or tap it, to see where it \
-comes from.</p>
-<p class=\"hint keys\">With the keyboard: <kbd>Tab</kbd> to a table, arrow keys from number to number, <kbd>Enter</kbd> holds one, \
-<kbd>Enter</kbd> again goes on to its sources, <kbd>Esc</kbd> lets go.</p></div>
-</aside>
-";
+fn panel() -> String {
+    format!(
+        "<aside id=\"panel\" aria-label=\"{}\" hidden>\n\
+         <div id=\"derivation\" aria-live=\"polite\" aria-atomic=\"true\"><p class=\"hint\">{}</p>\n\
+         <p class=\"hint keys\">{}</p></div>\n</aside>\n",
+        t!("Where a number comes from"),
+        t!("Point at a number, or tap it, to see where it comes from."),
+        t!(
+            "With the keyboard: <kbd>Tab</kbd> to a table, arrow keys from number to number, <kbd>Enter</kbd> holds one, \
+             <kbd>Enter</kbd> again goes on to its sources, <kbd>Esc</kbd> lets go."
+        )
+    )
+}

@@ -8,6 +8,7 @@ use super::{Sheet, matrix};
 use crate::plan::{Name, StepId, names};
 use crate::views::markup::capital;
 use crate::views::{Scene, table};
+use crate::words::t;
 
 /// Steps that follow each other.
 pub(super) struct Section {
@@ -36,13 +37,13 @@ impl Row {
     }
 
     fn title(&self) -> String {
-        let title = self.steps.first().map(|first| names::title(*first)).unwrap_or_default();
-        match (&self.kind, title.split_once(" of head ")) {
-            (Some(_), Some((what, tile))) => match tile.split_once(", ") {
-                Some((_, tile)) => format!("{what}, {tile}"),
-                None => what.to_owned(),
-            },
-            _ => title,
+        let Some(first) = self.steps.first() else { return String::new() };
+        match (&self.kind, first.name) {
+            (Some(_), Name::Tile(_, tile, _)) => {
+                t!("%{kind}, tile %{tile}", kind = names::kind(first.name), tile = tile + 1)
+            }
+            (Some(_), Name::Head(..)) => names::kind(first.name),
+            _ => names::title(*first),
         }
     }
 }
@@ -52,19 +53,19 @@ pub(super) fn of(scene: &Scene<'_>, most: usize) -> Vec<Section> {
     let batch = scene.batch.is_some_and(|count| count > 1);
     let section = |(at, run): (usize, Run)| {
         let title = match run.part {
-            Part::Start => "Before the first layer",
-            Part::Before => "From tokens to queries, keys and values",
-            Part::Heads => "Each head",
-            Part::After => "The heads together",
-            Part::Network => "The feed-forward network",
-            Part::End => "After the last layer",
+            Part::Start => t!("Before the first layer"),
+            Part::Before => t!("From tokens to queries, keys and values"),
+            Part::Heads => t!("Each head"),
+            Part::After => t!("The heads together"),
+            Part::Network => t!("The feed-forward network"),
+            Part::End => t!("After the last layer"),
         };
         let title = match run.layer {
-            Some(layer) => format!("{title}, layer {}", layer + 1),
-            None => title.to_owned(),
+            Some(layer) => t!("%{title}, layer %{layer}", title = title, layer = layer + 1),
+            None => title,
         };
         let title = match run.sequence.filter(|_| batch) {
-            Some(sequence) => format!("{title}, sequence {}", sequence + 1),
+            Some(sequence) => t!("%{title}, sequence %{sequence}", title = title, sequence = sequence + 1),
             None => title,
         };
         let rows = if run.part == Part::Heads { side_by_side(&run.steps) } else { one_by_one(&run.steps) };
@@ -144,7 +145,7 @@ fn side_by_side(run: &[StepId]) -> Vec<Row> {
 
 /// Links to every part of the page.
 pub(super) fn contents(sections: &[Section]) -> String {
-    let mut nav = String::from("<nav aria-label=\"Steps\">\n<ul>\n");
+    let mut nav = format!("<nav aria-label=\"{}\">\n<ul>\n", t!("Steps"));
     for section in sections {
         nav.push_str(&format!("<li><a href=\"#{}\">{}</a>\n<ul>\n", section.anchor, html(&section.title)));
         for row in &section.rows {

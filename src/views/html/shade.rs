@@ -12,6 +12,7 @@ use crate::views::heat::palette::{self, hex};
 use crate::views::heat::panels::{self, Cell, Panel, Scale};
 use crate::views::heat::svg::UNDEFINED;
 use crate::views::heat::{figure, png};
+use crate::words::t;
 
 /// Shades between none and the most: finer steps no eye tells apart in a cell with a number in it.
 const SHADES: usize = 32;
@@ -39,12 +40,14 @@ pub(crate) fn class(scale: Scale, cell: Cell) -> String {
 
 /// A bar from 0 to the most, and what else the cells of a panel can be, as HTML.
 pub(super) fn legend(panel: &Panel<'_>, most: &str) -> String {
-    let mut bar = String::from("<p class=\"legend\">Shade: 0 <span class=\"bar\" aria-hidden=\"true\">");
+    let mut bar = format!("<p class=\"legend\">{} <span class=\"bar\" aria-hidden=\"true\">", t!("Shade: 0"));
     for shade in (0..=SHADES).step_by(2) {
         let _ = write!(bar, "<i class=\"s{shade}\"></i>");
     }
-    let _ = write!(bar, "</span> {most} (all heads)");
-    for (kind, class, word) in [(Cell::Hidden, "masked", "masked"), (Cell::Undefined, "undefined", "NaN")] {
+    let _ = write!(bar, "</span> {}", t!("%{most} (all heads)", most = most));
+    for (kind, class, word) in
+        [(Cell::Hidden, "masked", t!("masked")), (Cell::Undefined, "undefined", "NaN".to_owned())]
+    {
         if figure::cells(panel).any(|(_, _, cell)| cell == kind) {
             let _ = write!(
                 bar,

@@ -2,6 +2,8 @@
 //!
 //! Only what every renderer knows is used (amsmath; MathJax as GitHub allows it, which refuses `\operatorname`).
 
+use unicode_width::UnicodeWidthChar;
+
 use super::letters::text;
 
 /// The formula in TeX: `S₁ = Q₁K₁ᵀ / √d_k` is `S_1 = \frac{Q_1K_1^{\top}}{\sqrt{d_k}}`.
@@ -74,6 +76,9 @@ impl Reader {
     fn piece(&mut self, c: char, until: Option<char>, first: bool) -> Piece {
         if c.is_ascii_alphabetic() && self.starts_words() {
             return Piece::Words(self.words());
+        }
+        if c.width() == Some(2) {
+            return Piece::Words(self.run(|c| c.width() == Some(2)));
         }
         if c.is_ascii_alphanumeric() || matches!(c, '√' | 'ε' | 'ℓ' | 'θ' | '∞' | '…') {
             return self.factor();
