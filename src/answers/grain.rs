@@ -1,5 +1,7 @@
 //! How finely the numbers of a tensor are told: what rounding alone can explain.
 
+use crate::words::t;
+
 /// The grid that the numbers of a tensor lie on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Grain {
@@ -88,10 +90,10 @@ impl Grain {
             Self::Single => "float32".to_owned(),
             Self::Half => "float16".to_owned(),
             Self::Brain => "bfloat16".to_owned(),
-            Self::Decimals(1) => "1 decimal".to_owned(),
-            Self::Decimals(digits) => format!("{digits} decimals"),
-            Self::Significant(1) => "1 significant digit".to_owned(),
-            Self::Significant(digits) => format!("{digits} significant digits"),
+            Self::Decimals(1) => t!("1 decimal"),
+            Self::Decimals(digits) => t!("%{digits} decimals", digits = digits),
+            Self::Significant(1) => t!("1 significant digit"),
+            Self::Significant(digits) => t!("%{digits} significant digits", digits = digits),
         }
     }
 }

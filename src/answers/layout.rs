@@ -7,6 +7,7 @@
 use nalgebra::DMatrix;
 
 use crate::arrays::Array;
+use crate::words::n;
 
 /// Sizes that a step has in a computation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,18 +73,18 @@ impl Layout {
     /// What is said of it: `its last two axes are swapped`.
     pub fn told(self) -> &'static str {
         match self {
-            Self::LeadingOnes => "it has other axes of length one in front",
-            Self::Ones => "it has other axes of length one",
-            Self::Transposed => "rows and columns are swapped",
-            Self::HeadsSecond => "the heads are on the axis after the rows",
-            Self::HeadsLast => "the heads are on the last axis",
-            Self::BatchSecond => "the batch is on the second axis",
-            Self::Flat => "all numbers stand in one row",
-            Self::SideBySide => "the heads stand side by side",
-            Self::Merged => "batch and heads are one axis",
-            Self::Tall => "the matrices stand one below the other",
-            Self::HeadsApart => "the heads are on an axis of their own",
-            Self::Repeated => "each key/value head is there once for each of its queries",
+            Self::LeadingOnes => n!("it has other axes of length one in front"),
+            Self::Ones => n!("it has other axes of length one"),
+            Self::Transposed => n!("rows and columns are swapped"),
+            Self::HeadsSecond => n!("the heads are on the axis after the rows"),
+            Self::HeadsLast => n!("the heads are on the last axis"),
+            Self::BatchSecond => n!("the batch is on the second axis"),
+            Self::Flat => n!("all numbers stand in one row"),
+            Self::SideBySide => n!("the heads stand side by side"),
+            Self::Merged => n!("batch and heads are one axis"),
+            Self::Tall => n!("the matrices stand one below the other"),
+            Self::HeadsApart => n!("the heads are on an axis of their own"),
+            Self::Repeated => n!("each key/value head is there once for each of its queries"),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use super::{Mistake, catalogue};
 use crate::fault::nearest;
 use crate::plan::rewrites::{VARIANTS, Variant};
+use crate::words::{say, t};
 
 /// A way to compute a call, right or wrong.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +22,7 @@ impl Side {
     pub fn meaning(self) -> String {
         match self {
             Self::Variant(variant) => variant.meaning(),
-            Self::Mistake(mistake) => format!("wrong on purpose, {}", mistake.summary),
+            Self::Mistake(mistake) => t!("wrong on purpose, %{summary}", summary = say(mistake.summary)),
         }
     }
 }

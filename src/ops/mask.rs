@@ -40,7 +40,7 @@ impl Operation for Mask {
         let right = t!(
             "%{scores} where allowed, else −∞ (%{reasons})",
             scores = signs.inputs[0],
-            reasons = self.reasons
+            reasons = self.reasons.replace("; ", &t!("; "))
         );
         signs.formula(right, "", &signs.facing_inputs())
     }
@@ -59,7 +59,7 @@ impl Operation for Mask {
             .filter(|(at, _)| hides(*at))
             .map(|(_, reason)| reason)
             .collect();
-        Some(t!("hidden: %{reasons}", reasons = reasons.join("; ")))
+        Some(t!("hidden: %{reasons}", reasons = reasons.join(&t!("; "))))
     }
 
     fn cost(&self, _: &[Shape]) -> Cost {

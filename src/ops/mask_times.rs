@@ -33,7 +33,7 @@ impl Operation for MaskTimes {
         let right = t!(
             "%{scores} where allowed, else 0 (%{reasons})",
             scores = signs.inputs[0],
-            reasons = self.reasons
+            reasons = self.reasons.replace("; ", &t!("; "))
         );
         signs.formula(right, "", &signs.facing_inputs())
     }
@@ -45,7 +45,7 @@ impl Operation for MaskTimes {
 
     fn reason(&self, row: usize, column: usize, _: &[View<'_, f64>]) -> Option<String> {
         let hidden = self.allowed.get((row, column)).is_some_and(|allowed| !allowed);
-        hidden.then(|| t!("0 in place of −∞: %{reasons}", reasons = self.reasons))
+        hidden.then(|| t!("0 in place of −∞: %{reasons}", reasons = self.reasons.replace("; ", &t!("; "))))
     }
 
     fn cost(&self, _: &[Shape]) -> Cost {

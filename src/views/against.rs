@@ -4,25 +4,27 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use super::check::{COLUMNS, capital, cell, distance, left_out, sizes};
+use super::check::{capital, cell, distance, left_out, sizes, table_of_steps};
 use super::json::quiet;
-use super::part::{Part, Table};
+use super::part::Part;
 use crate::answers::Answers;
 use crate::fault::visible;
 use crate::mistakes::against::{Against, Compared};
 use crate::mistakes::diagnose::At;
 use crate::mistakes::difference::Whose;
 use crate::ops::list;
+use crate::words::{say, t};
 
 /// The report. `files` are what the two sides are called, `answers` what they hold.
 pub fn parts(against: &Against, files: [&str; 2], answers: [&Answers; 2]) -> Vec<Part> {
-    let mut parts = vec![Part::Title(format!("{} beside {}", visible(files[0]), visible(files[1])))];
+    let mut parts =
+        vec![Part::Title(t!("%{one} beside %{other}", one = visible(files[0]), other = visible(files[1])))];
     for (file, answers) in files.iter().zip(answers) {
-        let of_file = |said: String| Part::Say(format!("In {}: {said}", visible(file)));
-        parts.extend(answers.remarks.iter().map(|remark| of_file(format!("{}.", visible(remark)))));
+        let of_file = |said: String| Part::Say(t!("In %{file}: %{said}", file = visible(file), said = said));
+        parts.extend(answers.remarks.iter().map(|remark| of_file(t!("%{words}.", words = visible(remark)))));
         parts.extend(left_out(&answers.left_out).map(of_file));
     }
-    let mut table = Table::new("step", &COLUMNS);
+    let mut table = table_of_steps();
     for step in &against.steps {
         table.row(step.name.to_string(), row(step));
     }
@@ -35,33 +37,33 @@ pub fn parts(against: &Against, files: [&str; 2], answers: [&Answers; 2]) -> Vec
             .map(|(name, _)| name.to_string())
             .collect();
         if !names.is_empty() {
-            parts.push(Part::Say(format!(
-                "Only in {}: {}.",
-                visible(file),
-                list(names.iter().map(String::as_str))
+            parts.push(Part::Say(t!(
+                "Only in %{file}: %{steps}.",
+                file = visible(file),
+                steps = list(names.iter().map(String::as_str))
             )));
         }
     }
     for step in against.steps.iter().filter(|step| !step.how.is_empty()) {
-        let how: Vec<&str> = step.how.iter().map(|layout| layout.told()).collect();
-        parts.push(Part::Say(format!(
-            "{} of {} was read in another layout: {}.",
-            step.name,
-            visible(files[0]),
-            list(how)
+        let how: Vec<&str> = step.how.iter().map(|layout| say(layout.told())).collect();
+        parts.push(Part::Say(t!(
+            "%{step} of %{file} was read in another layout: %{how}.",
+            step = step.name,
+            file = visible(files[0]),
+            how = list(how)
         )));
     }
     match against.first_different.and_then(|first| against.steps.get(first)) {
         None => {
-            parts.push(Part::Title("Verdict".to_owned()));
-            parts.push(Part::Say("They agree, as closely as their precisions can tell.".to_owned()));
+            parts.push(Part::Title(t!("Verdict")));
+            parts.push(Part::Say(t!("They agree, as closely as their precisions can tell.")));
         }
         Some(step) => {
-            parts.push(Part::Title(format!("First different step: {}", step.name)));
-            parts.push(Part::Say(format!("{}.", told(step, files))));
-            parts.push(Part::Say(
-                "Which of the two is right, only a lesson can say: mha check LESSON FILE.".to_owned(),
-            ));
+            parts.push(Part::Title(t!("First different step: %{step}", step = step.name)));
+            parts.push(Part::Say(t!("%{words}.", words = told(step, files))));
+            parts.push(Part::Say(t!(
+                "Which of the two is right, only a lesson can say: mha check LESSON FILE."
+            )));
         }
     }
     parts
@@ -73,12 +75,12 @@ fn told(step: &Compared, files: [&str; 2]) -> String {
             let said = difference.told(step.name, &Whose::Files { theirs: files[0], ours: files[1] });
             visible(&capital(&said))
         }
-        None => format!(
-            "In {} it is {}, in {} {}",
-            visible(files[0]),
-            sizes(&step.shapes[0]),
-            visible(files[1]),
-            sizes(&step.shapes[1])
+        None => t!(
+            "In %{one} it is %{size}, in %{other} %{other_size}",
+            one = visible(files[0]),
+            size = sizes(&step.shapes[0]),
+            other = visible(files[1]),
+            other_size = sizes(&step.shapes[1])
         ),
     }
 }
@@ -87,18 +89,18 @@ fn row(step: &Compared) -> Vec<String> {
     let Some(measured) = step.measured else {
         let [one, other] = &step.shapes;
         return vec![
-            "other shape".to_owned(),
-            format!("is {}", sizes(one)),
-            format!("beside {}", sizes(other)),
+            t!("other shape"),
+            t!("is %{size}", size = sizes(one)),
+            t!("beside %{size}", size = sizes(other)),
             String::new(),
         ];
     };
     let place = if measured.largest > 0.0 { cell(step.name, measured.at) } else { String::new() };
     vec![
-        if step.agree { "agrees" } else { "differs" }.to_owned(),
+        if step.agree { t!("agrees") } else { t!("differs") },
         distance(measured.largest),
         place,
-        format!("{} of {}", measured.cells, measured.of),
+        t!("%{count} of %{all}", count = measured.cells, all = measured.of),
     ]
 }
 

@@ -9,6 +9,7 @@ use crate::mistakes::diagnose::{At, Checked, Diagnosis, Explanation, Measured, S
 use crate::mistakes::difference::Whose;
 use crate::ops::list;
 use crate::plan::{Head, Name, StepId};
+use crate::words::{n, say, t};
 
 /// A diagnosis to be told.
 pub struct Report<'a> {
@@ -26,8 +27,11 @@ pub struct Report<'a> {
 
 /// The report: each step, the verdict, and what explains it.
 pub fn parts(report: &Report<'_>) -> Vec<Part> {
-    let mut parts = vec![Part::Title(format!("{}: your tensors beside the right ones", report.title))];
-    parts.extend(report.answers.remarks.iter().map(|remark| Part::Say(format!("{}.", visible(remark)))));
+    let mut parts =
+        vec![Part::Title(t!("%{lesson}: your tensors beside the right ones", lesson = report.title))];
+    parts.extend(
+        report.answers.remarks.iter().map(|remark| Part::Say(t!("%{words}.", words = visible(remark)))),
+    );
     parts.push(Part::Table(steps(&report.diagnosis.steps)));
     parts.extend(layouts(&report.diagnosis.steps).map(Part::Say));
     parts.extend(left_out(&report.answers.left_out).map(Part::Say));
@@ -40,17 +44,22 @@ pub fn parts(report: &Report<'_>) -> Vec<Part> {
 
 /// What is told of each step; 80 columns hold the longest name of a head's step.
 pub(super) const COLUMNS: [(&str, Side); 4] =
-    [("", Side::Left), ("off by", Side::Right), ("at", Side::Left), ("cells off", Side::Right)];
+    [("", Side::Left), (n!("off by"), Side::Right), (n!("at"), Side::Left), (n!("cells off"), Side::Right)];
+
+/// An empty table of steps.
+pub(super) fn table_of_steps() -> Table {
+    Table::new(&t!("step"), &COLUMNS.map(|(name, side)| (say(name), side)))
+}
 
 fn steps(steps: &[Checked]) -> Table {
-    let mut table = Table::new("step", &COLUMNS);
+    let mut table = table_of_steps();
     for step in steps {
-        let mut cells = vec![status(step.status).to_owned()];
+        let mut cells = vec![status(step.status)];
         match (step.status, step.measured) {
             (Status::Shape, _) | (_, None) => {
                 cells.extend([
-                    format!("is {}", sizes(&step.shape)),
-                    format!("should be {}", sizes(&step.expected)),
+                    t!("is %{size}", size = sizes(&step.shape)),
+                    t!("should be %{size}", size = sizes(&step.expected)),
                 ]);
                 cells.push(String::new());
             }
@@ -65,8 +74,8 @@ fn steps(steps: &[Checked]) -> Table {
 fn figures(name: Name, status: Status, measured: &Measured) -> [String; 3] {
     let Measured { largest, at, cells, of, .. } = *measured;
     let off = match status {
-        Status::Wrong => format!("{cells} of {of}"),
-        _ => format!("0 of {of}"),
+        Status::Wrong => t!("%{count} of %{all}", count = cells, all = of),
+        _ => t!("%{count} of %{all}", count = 0, all = of),
     };
     let place = if largest > 0.0 { cell(name, at) } else { String::new() };
     [distance(largest), place, off]
@@ -76,7 +85,7 @@ fn figures(name: Name, status: Status, measured: &Measured) -> [String; 3] {
 pub(super) fn distance(value: f64) -> String {
     match value {
         0.0 => "0".to_owned(),
-        value if value.is_infinite() => "no number".to_owned(),
+        value if value.is_infinite() => t!("no number"),
         value if (0.001..1e6).contains(&value) => format!("{value:.4}"),
         value => format!("{value:.1e}"),
     }
@@ -92,42 +101,56 @@ pub(super) fn cell(name: Name, at: At) -> String {
     format!("{id}[{},{}]", at.row + 1, at.column + 1)
 }
 
-fn status(status: Status) -> &'static str {
+fn status(status: Status) -> String {
     match status {
-        Status::Right => "matches",
-        Status::Rounding => "rounding",
-        Status::Wrong => "wrong",
-        Status::Shape => "wrong shape",
+        Status::Right => t!("matches"),
+        Status::Rounding => t!("rounding"),
+        Status::Wrong => t!("wrong"),
+        Status::Shape => t!("wrong shape"),
     }
 }
 
 /// A shape as people write it.
 pub(super) fn sizes(shape: &[usize]) -> String {
     if shape.is_empty() {
-        return "one number".to_owned();
+        return t!("one number");
     }
     shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(" × ")
 }
 
+/// What is said of a tensor that came scaled.
+const SCALED: &str =
+    n!("it is multiplied by the scale already, which is as good as scaling the scores (once)");
+
 /// What was recognised in the tensors' layouts, and what it is worth: tensors that are alike in one sentence.
 fn layouts(steps: &[Checked]) -> impl Iterator<Item = String> {
     let recognised = steps.iter().filter(|step| step.status != Status::Shape).filter_map(|step| {
-        let mut said: Vec<&str> = step.how.iter().map(|layout| layout.told()).collect();
+        let mut said: Vec<&str> = step.how.iter().map(|layout| say(layout.told())).collect();
         if step.scaled {
-            said.push("it is multiplied by the scale already, which is as good as scaling the scores (once)");
+            said.push(say(SCALED));
         }
         (!said.is_empty()).then(|| (step.called.as_str(), list(said)))
     });
     together(recognised).into_iter().map(|(names, said)| match names.as_slice() {
-        [_] => format!("Your {} was recognised in another layout: {said}.", visible(&list(names))),
-        _ => format!("Your {} were each recognised in another layout: {said}.", visible(&list(names))),
+        [_] => t!(
+            "Your %{name} was recognised in another layout: %{said}.",
+            name = visible(&list(names.iter().copied())),
+            said = said
+        ),
+        _ => t!(
+            "Your %{names} were each recognised in another layout: %{said}.",
+            names = visible(&list(names.iter().copied())),
+            said = said
+        ),
     })
 }
 
 pub(super) fn left_out(left_out: &[(String, String)]) -> impl Iterator<Item = String> {
-    together(left_out.iter().map(|(name, why)| (name.as_str(), why.as_str())))
-        .into_iter()
-        .map(|(names, why)| format!("Not compared: {} ({}).", visible(&list(names)), visible(why)))
+    together(left_out.iter().map(|(name, why)| (name.as_str(), why.as_str()))).into_iter().map(
+        |(names, why)| {
+            t!("Not compared: %{names} (%{why}).", names = visible(&list(names)), why = visible(why))
+        },
+    )
 }
 
 /// Names of which the same is said, each thing said once.
@@ -146,21 +169,22 @@ fn right(diagnosis: &Diagnosis) -> Vec<Part> {
     let rounded = diagnosis.steps.iter().any(|step| step.status == Status::Rounding);
     let grains = grains(diagnosis);
     let mut said = match diagnosis.steps.len() {
-        1 => "Right: what you have is what mha computes".to_owned(),
-        2 => "Right: both steps are what mha computes".to_owned(),
-        steps => format!("Right: all {steps} steps are what mha computes"),
+        1 => t!("Right: what you have is what mha computes"),
+        2 => t!("Right: both steps are what mha computes"),
+        steps => t!("Right: all %{steps} steps are what mha computes", steps = steps),
     };
     said.push_str(&match rounded {
-        true => format!(", but for what rounding every step to {grains} loses."),
-        false => format!(", as closely as {grains} can tell."),
+        true => t!(", but for what rounding every step to %{grains} loses.", grains = grains),
+        false => t!(", as closely as %{grains} can tell.", grains = grains),
     });
-    let mut parts = vec![Part::Title("Verdict".to_owned()), Part::Say(said)];
+    let mut parts = vec![Part::Title(t!("Verdict")), Part::Say(said)];
     if !diagnosis.otherwise.is_empty() {
-        let names: Vec<String> = diagnosis.otherwise.iter().map(|one| one.names().join(" and ")).collect();
-        parts.push(Part::Say(format!(
-            "That holds in the layout above. As they stand, {} gives these tensors, too: if you did not exchange \
+        let names: Vec<String> =
+            diagnosis.otherwise.iter().map(|one| one.names().join(&t!(" and "))).collect();
+        parts.push(Part::Say(t!(
+            "That holds in the layout above. As they stand, %{mistakes} gives these tensors, too: if you did not exchange \
              their axes yourself, that is the mistake (mha mistakes NAME tells of it).",
-            names.join(", or ")
+            mistakes = names.join(&t!(", or "))
         )));
     }
     parts
@@ -179,24 +203,30 @@ fn grains(diagnosis: &Diagnosis) -> String {
 
 fn wrong(report: &Report<'_>, first: &Checked, parts: &mut Vec<Part>) {
     let diagnosis = report.diagnosis;
-    parts.push(Part::Title(format!("First wrong step: {}", first.name)));
+    parts.push(Part::Title(t!("First wrong step: %{step}", step = first.name)));
     parts.push(Part::Say(evidence(diagnosis, first)));
     match diagnosis.explanations.as_slice() {
         [] => unexplained(report, parts),
         [one] => {
             parts.push(Part::Title(headline(one)));
-            parts.push(Part::Say(format!("With {} mha computes {}.", these(one), yours(diagnosis))));
+            parts.push(Part::Say(match one.mistakes.len() {
+                1 => t!("With this mistake mha computes %{yours}.", yours = yours(diagnosis)),
+                _ => t!("With these two mha computes %{yours}.", yours = yours(diagnosis)),
+            }));
             explained(report, one, parts);
         }
         several => {
-            parts.push(Part::Title(format!(
-                "{} explanations that your tensors cannot tell apart",
-                several.len()
+            parts.push(Part::Title(t!(
+                "%{count} explanations that your tensors cannot tell apart",
+                count = several.len()
             )));
-            parts.push(Part::Say(format!("With each of them mha computes {}.", yours(diagnosis))));
+            parts.push(Part::Say(t!("With each of them mha computes %{yours}.", yours = yours(diagnosis))));
             parts.push(Part::Say(match diagnosis.telling {
-                Some(name) => format!("Give {name} as well, and this check tells them apart."),
-                None => "They give the same numbers at every step of this lesson: either name is right here, and other inputs would be needed to tell them apart.".to_owned(),
+                Some(name) => t!("Give %{step} as well, and this check tells them apart.", step = name),
+                None => t!(
+                    "They give the same numbers at every step of this lesson: either name is right here, and other inputs \
+                     would be needed to tell them apart."
+                ),
             }));
             for explanation in several {
                 parts.push(Part::Title(headline(explanation)));
@@ -205,7 +235,7 @@ fn wrong(report: &Report<'_>, first: &Checked, parts: &mut Vec<Part>) {
         }
     }
     if !diagnosis.explanations.is_empty() {
-        parts.push(Part::Say("To confirm: mend it, compute again, and run this check again.".to_owned()));
+        parts.push(Part::Say(t!("To confirm: mend it, compute again, and run this check again.")));
     }
 }
 
@@ -214,14 +244,18 @@ fn evidence(diagnosis: &Diagnosis, first: &Checked) -> String {
     let before = diagnosis.first_wrong.unwrap_or(0);
     let so_far = match before {
         0 => String::new(),
-        1 => format!(" {} before it is right.", diagnosis.steps[0].name),
-        many => format!(" The {many} steps before it are right."),
+        1 => t!(" %{step} before it is right.", step = diagnosis.steps[0].name),
+        many => t!(" The %{many} steps before it are right.", many = many),
     };
     let said = match (&diagnosis.difference, first.status) {
         (Some(difference), Status::Wrong) => capital(&difference.told(first.name, &Whose::Right)),
-        _ => format!("Yours is {}, and it should be {}", sizes(&first.shape), sizes(&first.expected)),
+        _ => t!(
+            "Yours is %{size}, and it should be %{expected}",
+            size = sizes(&first.shape),
+            expected = sizes(&first.expected)
+        ),
     };
-    format!("{said}.{so_far}")
+    t!("%{said}.%{so_far}", said = said, so_far = so_far)
 }
 
 /// The first letter large.
@@ -233,40 +267,44 @@ pub(super) fn capital(text: &str) -> String {
 fn headline(explanation: &Explanation) -> String {
     let names = explanation.names();
     match names.as_slice() {
-        [one] => format!("The mistake: {one}"),
-        several => format!("Two mistakes: {}", several.join(" and ")),
+        [one] => t!("The mistake: %{one}", one = one),
+        several => t!("Two mistakes: %{both}", both = several.join(&t!(" and "))),
     }
-}
-
-fn these(explanation: &Explanation) -> &'static str {
-    if explanation.mistakes.len() == 1 { "this mistake" } else { "these two" }
 }
 
 fn yours(diagnosis: &Diagnosis) -> String {
     match diagnosis.steps.len() {
-        1 => format!("exactly your {}", diagnosis.steps[0].name),
-        steps => format!("exactly your {steps} tensors"),
+        1 => t!("exactly your %{step}", step = diagnosis.steps[0].name),
+        steps => t!("exactly your %{steps} tensors", steps = steps),
     }
 }
 
 fn explained(report: &Report<'_>, explanation: &Explanation, parts: &mut Vec<Part>) {
     for (place, (mistake, form)) in explanation.mistakes.iter().enumerate() {
-        let mut table = Table::new(mistake.name, &[(&format!("from {} on", form.first), Side::Left)]);
-        table.line("mistake", &[mistake.summary]);
+        let mut table = Table::new(mistake.name, &[(&t!("from %{step} on", step = form.first), Side::Left)]);
+        table.line(&t!("mistake"), &[say(mistake.summary)]);
         let alike = explanation.forms_alike(mistake);
         // Where every form that can be made here gives these tensors, none of them is worth a word.
         let ways = explanation.ways.get(place).copied().unwrap_or(mistake.forms.len());
         let chosen = if alike.len() + 1 < ways { form.name } else { "" };
         match alike.as_slice() {
             _ if chosen.is_empty() => (),
-            [] => table.line("form", &[chosen]),
-            alike => table.row("form", vec![format!("{chosen}; just as well: {}", alike.join("; "))]),
+            [] => table.line(&t!("form"), &[say(chosen)]),
+            alike => {
+                let others: Vec<&str> = alike.iter().map(|form| say(form)).collect();
+                let words = t!(
+                    "%{form}; just as well: %{others}",
+                    form = say(chosen),
+                    others = others.join(&t!("; "))
+                );
+                table.row(&t!("form"), vec![words]);
+            }
         }
-        table.line("right", &[mistake.right]);
-        table.line("yours", &[mistake.wrong]);
+        table.line(&t!("right"), &[mistake.right]);
+        table.line(&t!("yours"), &[mistake.wrong]);
         mend(mistake, &mut table);
         parts.push(Part::Table(table));
-        parts.push(Part::Say("Right and wrong side by side:".to_owned()));
+        parts.push(Part::Say(t!("Right and wrong side by side:")));
         let words = ["mha", "trace", report.lesson, "--mistake", &named(mistake.name, chosen)];
         parts.push(Part::Command(words.map(str::to_owned).to_vec()));
     }
@@ -281,30 +319,36 @@ fn named(mistake: &str, form: &str) -> String {
 fn unexplained(report: &Report<'_>, parts: &mut Vec<Part>) {
     let diagnosis = report.diagnosis;
     if let Some(partly) = &diagnosis.partly {
-        let names: Vec<String> = partly.explanations.iter().map(|one| one.names().join(" and ")).collect();
+        let names: Vec<String> =
+            partly.explanations.iter().map(|one| one.names().join(&t!(" and "))).collect();
         let from =
             diagnosis.steps.get(partly.wrong_from).map(|step| step.name.to_string()).unwrap_or_default();
-        parts.push(Part::Title("Partly explained".to_owned()));
-        parts.push(Part::Say(format!(
-            "{} accounts for what you have before {from}; from {from} on more is wrong, and nothing in the catalogue gives it.",
-            names.join(", or "),
+        parts.push(Part::Title(t!("Partly explained")));
+        parts.push(Part::Say(t!(
+            "%{mistakes} accounts for what you have before %{from}; from %{from} on more is wrong, and nothing in the \
+             catalogue gives it.",
+            mistakes = names.join(&t!(", or ")),
+            from = from
         )));
         for explanation in &partly.explanations {
             explained(report, explanation, parts);
         }
         return;
     }
-    parts.push(Part::Title("No known mistake".to_owned()));
+    parts.push(Part::Title(t!("No known mistake")));
     let tried = diagnosis.tried;
-    let pairs = |pairs: usize| if pairs == 1 { "1 pair".to_owned() } else { format!("{pairs} pairs") };
-    let mut said = format!(
-        "Nothing in the catalogue gives exactly these tensors, so no mistake is named. Tried: the {} that can be made \
-         in this lesson, counting every form, and {} of them.",
-        tried.forms,
-        pairs(tried.pairs)
+    let pairs = |pairs: usize| if pairs == 1 { t!("1 pair") } else { t!("%{pairs} pairs", pairs = pairs) };
+    let mut said = t!(
+        "Nothing in the catalogue gives exactly these tensors, so no mistake is named. Tried: the %{forms} that can be made \
+         in this lesson, counting every form, and %{pairs} of them.",
+        forms = tried.forms,
+        pairs = pairs(tried.pairs)
     );
     if tried.left_out > 0 {
-        said.push_str(&format!(" Not tried, because the problem is large: {}.", pairs(tried.left_out)));
+        said.push_str(&t!(
+            " Not tried, because the problem is large: %{pairs}.",
+            pairs = pairs(tried.left_out)
+        ));
     }
     parts.push(Part::Say(said));
     match &diagnosis.after {
@@ -312,10 +356,13 @@ fn unexplained(report: &Report<'_>, parts: &mut Vec<Part>) {
             let next = after.next_wrong.and_then(|next| diagnosis.steps.get(next));
             parts.push(Part::Say(match next {
                 None => {
-                    "Everything after it follows from it: mend this step, and the rest is right.".to_owned()
+                    t!("Everything after it follows from it: mend this step, and the rest is right.")
                 }
                 Some(step) => {
-                    format!("Even computed from your own, {} is wrong: there is a second mistake.", step.name)
+                    t!(
+                        "Even computed from your own, %{step} is wrong: there is a second mistake.",
+                        step = step.name
+                    )
                 }
             }));
             for explanation in &after.explanations {
@@ -335,15 +382,16 @@ fn further_up(report: &Report<'_>) -> String {
     let missing: Vec<String> =
         before.filter(|name| steps.iter().all(|step| step.name != **name)).map(Name::to_string).collect();
     if steps.iter().all(|step| step.status == Status::Shape) {
-        return "No tensor has the shape that this lesson asks for: see whether they belong to another one."
-            .to_owned();
+        return t!(
+            "No tensor has the shape that this lesson asks for: see whether they belong to another one."
+        );
     }
     let place = match missing.as_slice() {
-        [] => "Every step before it is right, so it is this step itself that goes wrong.".to_owned(),
-        missing => format!(
-            "Give {} as well: the first wrong step may be found further up.",
-            list(missing.iter().rev().take(2).map(String::as_str))
+        [] => t!("Every step before it is right, so it is this step itself that goes wrong."),
+        missing => t!(
+            "Give %{steps} as well: the first wrong step may be found further up.",
+            steps = list(missing.iter().rev().take(2).map(String::as_str))
         ),
     };
-    format!("{place} If another run gives other numbers, look for dropout.")
+    t!("%{place} If another run gives other numbers, look for dropout.", place = place)
 }

@@ -199,7 +199,7 @@ fn remark(side: &Compared, sequence: Option<usize>) -> Option<String> {
                 Op::Mask(mask) if step.id.sequence == sequence => Some(mask.reasons.clone()),
                 _ => None,
             })?;
-            Some(t!("The mask of causal: %{masks}.", masks = masks))
+            Some(t!("The mask of causal: %{masks}.", masks = masks.replace("; ", &t!("; "))))
         }
         Variant::Fused if plan.get(Name::WQkv.into()).is_none() => Some(t!(
             "fused has three products here and not one: queries and keys come from different inputs, have biases only in \

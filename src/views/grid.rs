@@ -5,7 +5,7 @@ use std::ops::Range;
 use comfy_table::presets::{ASCII_FULL_CONDENSED, UTF8_FULL_CONDENSED};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 
-use super::page::{Page, shorten, width};
+use super::page::{Page, pieces, shorten, width};
 use crate::fault::visible;
 use crate::words::t;
 
@@ -228,8 +228,8 @@ fn broad(text: &str) -> usize {
 /// The text with blanks where a word has no room: a long formula or name may break behind its signs.
 fn with_breaks(text: &str, room: usize) -> String {
     let mut broken = String::with_capacity(text.len());
-    for word in text.split_whitespace() {
-        if !broken.is_empty() {
+    for (blank, word) in pieces(text) {
+        if !broken.is_empty() && blank {
             broken.push(' ');
         }
         if width(word) <= room {

@@ -2,6 +2,7 @@
 
 use super::{Difference, Kind, Part, Region, Sizes};
 use crate::plan::{HeadStep, Name, Stack, TileStep, names};
+use crate::words::{n, say, t};
 
 /// Whose numbers are compared with whose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,13 +22,12 @@ impl Difference {
     /// One sentence, without its full stop: `only in head 2, your scores are exactly −1 times the right ones`.
     pub fn told(&self, name: Name, whose: &Whose<'_>) -> String {
         let said = self.kind.told(name, whose);
-        let only = match self.kind {
-            Kind::NotANumber { .. } | Kind::NumberForNaN { .. } | Kind::Infinite { .. } => "",
-            _ => "only ",
-        };
-        match self.region.told() {
-            Some(place) => format!("{only}{place}, {said}"),
-            None => said,
+        match (self.region.told(), &self.kind) {
+            (None, _) => said,
+            (Some(place), Kind::NotANumber { .. } | Kind::NumberForNaN { .. } | Kind::Infinite { .. }) => {
+                t!("%{place}, %{said}", place = place, said = said)
+            }
+            (Some(place), _) => t!("only %{place}, %{said}", place = place, said = said),
         }
     }
 }
@@ -37,21 +37,29 @@ impl Region {
     pub fn told(&self) -> Option<String> {
         let part = match &self.part {
             Part::Everywhere => None,
-            Part::Rows { rows, of } => Some(format!("in {}", some("row", rows, Some(*of)))),
-            Part::Columns { columns, of } => Some(format!("in {}", some("column", columns, Some(*of)))),
-            Part::AboveDiagonal => Some("above the diagonal".to_owned()),
-            Part::BelowDiagonal => Some("below the diagonal".to_owned()),
-            Part::Diagonal => Some("on the diagonal".to_owned()),
-            Part::OneCell { row, column } => Some(format!("in row {}, column {}", row + 1, column + 1)),
+            Part::Rows { rows, of } => Some(t!("in %{lines}", lines = some(n!("row"), rows, Some(*of)))),
+            Part::Columns { columns, of } => {
+                Some(t!("in %{lines}", lines = some(n!("column"), columns, Some(*of))))
+            }
+            Part::AboveDiagonal => Some(t!("above the diagonal")),
+            Part::BelowDiagonal => Some(t!("below the diagonal")),
+            Part::Diagonal => Some(t!("on the diagonal")),
+            Part::OneCell { row, column } => {
+                Some(t!("in row %{row}, column %{column}", row = row + 1, column = column + 1))
+            }
         };
-        let heads = self.heads.as_ref().map(|heads| some("head", heads, None));
-        let sequences = self.sequences.as_ref().map(|sequences| some("sequence", sequences, None));
-        let sheets: Vec<String> = heads.into_iter().chain(sequences).collect();
-        match (part, sheets.is_empty()) {
-            (None, true) => None,
-            (Some(part), true) => Some(part),
-            (None, false) => Some(format!("in {}", sheets.join(" of "))),
-            (Some(part), false) => Some(format!("{part} of {}", sheets.join(" of "))),
+        let heads = self.heads.as_ref().map(|heads| some(n!("head"), heads, None));
+        let sequences = self.sequences.as_ref().map(|sequences| some(n!("sequence"), sequences, None));
+        let sheets = match (heads, sequences) {
+            (Some(heads), Some(sequences)) => {
+                Some(t!("%{heads} of %{sequences}", heads = heads, sequences = sequences))
+            }
+            (one, other) => one.or(other),
+        };
+        match (part, sheets) {
+            (part, None) => part,
+            (None, Some(sheets)) => Some(t!("in %{lines}", lines = sheets)),
+            (Some(part), Some(sheets)) => Some(t!("%{part} of %{sheets}", part = part, sheets = sheets)),
         }
     }
 }
@@ -60,97 +68,211 @@ impl Kind {
     /// One sentence without a place and without its full stop: `your scores are exactly √2 times the right ones`.
     pub fn told(&self, name: Name, whose: &Whose<'_>) -> String {
         let Noun { word, many } = noun(name);
-        let (is, holds) = if many { ("are", "hold") } else { ("is", "holds") };
+        let (is, holds) = if many { (t!("are"), t!("hold")) } else { (t!("is"), t!("holds")) };
         let what = match whose {
-            Whose::Right => format!("your {word}"),
-            Whose::Files { theirs, .. } => format!("the {word} in {theirs}"),
+            Whose::Right => t!("your %{word}", word = word),
+            Whose::Files { theirs, .. } => t!("the %{word} in %{file}", word = word, file = theirs),
         };
         let right = match (whose, many) {
-            (Whose::Right, true) => "the right ones".to_owned(),
-            (Whose::Right, false) => "the right one".to_owned(),
-            (Whose::Files { ours, .. }, true) => format!("those in {ours}"),
-            (Whose::Files { ours, .. }, false) => format!("that in {ours}"),
+            (Whose::Right, true) => t!("the right ones"),
+            (Whose::Right, false) => t!("the right one"),
+            (Whose::Files { ours, .. }, true) => t!("those in %{file}", file = ours),
+            (Whose::Files { ours, .. }, false) => t!("that in %{file}", file = ours),
         };
         let moved = |line: &str, order: &[usize]| moved(line, order, &what, whose);
         match self {
-            Self::None if many => format!("{what} agree with {right}"),
-            Self::None => format!("{what} agrees with {right}"),
+            Self::None if many => t!("%{what} agree with %{right}", what = what, right = right),
+            Self::None => t!("%{what} agrees with %{right}", what = what, right = right),
             Self::Shape { theirs, ours } => {
-                let exchanged = if turned(*theirs, *ours) { ": rows and columns are exchanged" } else { "" };
-                format!("{what} {is} {} where {right} {is} {}{exchanged}", size(*theirs), size(*ours))
+                let exchanged = match turned(*theirs, *ours) {
+                    true => t!(": rows and columns are exchanged"),
+                    false => String::new(),
+                };
+                t!(
+                    "%{what} %{is} %{theirs} where %{right} %{is} %{ours}%{exchanged}",
+                    what = what,
+                    is = is,
+                    theirs = size(*theirs),
+                    right = right,
+                    ours = size(*ours),
+                    exchanged = exchanged
+                )
             }
             Self::OneCell { theirs, ours } => {
                 let (theirs, ours) = told_apart(*theirs, *ours);
-                format!("{what} {holds} {theirs} where {right} {holds} {ours}")
+                t!(
+                    "%{what} %{holds} %{theirs} where %{right} %{holds} %{ours}",
+                    what = what,
+                    holds = holds,
+                    theirs = theirs,
+                    right = right,
+                    ours = ours
+                )
             }
-            Self::NotANumber { all: true, .. } => format!("{what} {is} NaN (not a number) in every cell"),
+            Self::NotANumber { all: true, .. } => {
+                t!("%{what} %{is} NaN (not a number) in every cell", what = what, is = is)
+            }
             Self::NotANumber { cells, .. } => {
-                format!(
-                    "{what} {holds} NaN (not a number) in {} where {right} {holds} numbers",
-                    counted(*cells)
+                t!(
+                    "%{what} %{holds} NaN (not a number) in %{cells} where %{right} %{holds} numbers",
+                    what = what,
+                    holds = holds,
+                    cells = counted(*cells),
+                    right = right
                 )
             }
             Self::NumberForNaN { cells } => {
-                format!(
-                    "{what} {holds} numbers in {} where {right} {holds} NaN (not a number)",
-                    counted(*cells)
+                t!(
+                    "%{what} %{holds} numbers in %{cells} where %{right} %{holds} NaN (not a number)",
+                    what = what,
+                    holds = holds,
+                    cells = counted(*cells),
+                    right = right
                 )
             }
             Self::Infinite { more, fewer: 0 } => {
-                format!("{what} {is} infinite in {} where {right} {is} not so", counted(*more))
+                t!(
+                    "%{what} %{is} infinite in %{cells} where %{right} %{is} not so",
+                    what = what,
+                    is = is,
+                    cells = counted(*more),
+                    right = right
+                )
             }
             Self::Infinite { more: 0, fewer } => {
-                format!("{what} {is} finite in {} where {right} {is} infinite", counted(*fewer))
+                t!(
+                    "%{what} %{is} finite in %{cells} where %{right} %{is} infinite",
+                    what = what,
+                    is = is,
+                    cells = counted(*fewer),
+                    right = right
+                )
             }
-            Self::Infinite { more, fewer } => format!(
-                "{what} {is} infinite in {} where {right} {is} not so, and finite in {} where {right} {is} infinite",
-                counted(*more),
-                counted(*fewer)
+            Self::Infinite { more, fewer } => t!(
+                "%{what} %{is} infinite in %{more} where %{right} %{is} not so, and finite in %{fewer} where %{right} %{is} \
+                 infinite",
+                what = what,
+                is = is,
+                more = counted(*more),
+                right = right,
+                fewer = counted(*fewer)
             ),
-            Self::Zero => format!("{what} {is} zero in every cell"),
-            Self::Constant { value } => format!("{what} {is} {} in every cell", short(*value)),
+            Self::Zero => t!("%{what} %{is} zero in every cell", what = what, is = is),
+            Self::Constant { value } => {
+                t!("%{what} %{is} %{value} in every cell", what = what, is = is, value = short(*value))
+            }
             Self::Ratio { factor, uncertainty, named } => {
-                let about = if *uncertainty > EXACT || named.is_none() { "about" } else { "exactly" };
+                let about = if *uncertainty > EXACT || named.is_none() { t!("about") } else { t!("exactly") };
                 let factor = named.clone().unwrap_or_else(|| known_to(*factor, *uncertainty));
-                format!("{what} {is} {about} {factor} times {right}")
+                t!(
+                    "%{what} %{is} %{about} %{factor} times %{right}",
+                    what = what,
+                    is = is,
+                    about = about,
+                    factor = factor,
+                    right = right
+                )
             }
             Self::Offset { by } => {
-                let sign = if *by < 0.0 { "minus" } else { "plus" };
-                format!("{what} {is} {right} {sign} {}", short(by.abs()))
+                let sign = if *by < 0.0 { t!("minus") } else { t!("plus") };
+                t!(
+                    "%{what} %{is} %{right} %{sign} %{by}",
+                    what = what,
+                    is = is,
+                    right = right,
+                    sign = sign,
+                    by = short(by.abs())
+                )
             }
             Self::RowOffset => {
-                let differ = if many { "differ" } else { "differs" };
-                format!("{what} {differ} from {right} by the same amounts in every row, as a bias would do")
+                if many {
+                    t!(
+                        "%{what} differ from %{right} by the same amounts in every row, as a bias would do",
+                        what = what,
+                        right = right
+                    )
+                } else {
+                    t!(
+                        "%{what} differs from %{right} by the same amounts in every row, as a bias would do",
+                        what = what,
+                        right = right
+                    )
+                }
             }
-            Self::RowConstants => format!("{what} {is} {right} plus a number for each row"),
+            Self::RowConstants => {
+                t!("%{what} %{is} %{right} plus a number for each row", what = what, is = is, right = right)
+            }
             Self::RowRatio { least, most } => {
                 let (least, most) = told_apart(*least, *most);
-                format!("{what} {is} {right} times a factor for each row, from {least} to {most}")
+                t!(
+                    "%{what} %{is} %{right} times a factor for each row, from %{least} to %{most}",
+                    what = what,
+                    is = is,
+                    right = right,
+                    least = least,
+                    most = most
+                )
             }
             Self::ColumnRatio { least, most } => {
                 let (least, most) = told_apart(*least, *most);
-                format!("{what} {is} {right} times a factor for each column, from {least} to {most}")
+                t!(
+                    "%{what} %{is} %{right} times a factor for each column, from %{least} to %{most}",
+                    what = what,
+                    is = is,
+                    right = right,
+                    least = least,
+                    most = most
+                )
             }
-            Self::Transposed => format!("{what} {is} {right} with rows and columns exchanged (transposed)"),
-            Self::RowsShifted(by) => shifted("row", *by, &what, whose),
-            Self::ColumnsShifted(by) => shifted("column", *by, &what, whose),
-            Self::RowsPermuted(order) => moved("row", order),
-            Self::ColumnsPermuted(order) => moved("column", order),
-            Self::HeadsPermuted(order) => moved("head", order),
-            Self::SequencesPermuted(order) => moved("sequence", order),
+            Self::Transposed => t!(
+                "%{what} %{is} %{right} with rows and columns exchanged (transposed)",
+                what = what,
+                is = is,
+                right = right
+            ),
+            Self::RowsShifted(by) => shifted(n!("row"), *by, &what, whose),
+            Self::ColumnsShifted(by) => shifted(n!("column"), *by, &what, whose),
+            Self::RowsPermuted(order) => moved(n!("row"), order),
+            Self::ColumnsPermuted(order) => moved(n!("column"), order),
+            Self::HeadsPermuted(order) => moved(n!("head"), order),
+            Self::SequencesPermuted(order) => moved(n!("sequence"), order),
             Self::Sign { turned, of } => {
-                format!("{what} {is} {right} with the sign turned in {turned} of {}", counted(*of))
+                t!(
+                    "%{what} %{is} %{right} with the sign turned in %{turned} of %{cells}",
+                    what = what,
+                    is = is,
+                    right = right,
+                    turned = turned,
+                    cells = counted(*of)
+                )
             }
-            Self::Reshuffled => format!("{what} {holds} the same numbers as {right}, in other places"),
+            Self::Reshuffled => t!(
+                "%{what} %{holds} the same numbers as %{right}, in other places",
+                what = what,
+                holds = holds,
+                right = right
+            ),
             Self::Noise { rms } => {
-                let differ = if many { "differ" } else { "differs" };
-                let by = if rms.is_finite() {
-                    format!(" by {} of its size", percent(*rms))
-                } else {
-                    String::new()
+                let by = match (rms.is_finite(), many) {
+                    (false, _) => String::new(),
+                    (true, true) => t!(" by %{percent} of their size", percent = percent(*rms)),
+                    (true, false) => t!(" by %{percent} of its size", percent = percent(*rms)),
                 };
-                let by = if many { by.replace("its", "their") } else { by };
-                format!("{what} {differ} from {right}{by}, in no simple pattern")
+                if many {
+                    t!(
+                        "%{what} differ from %{right}%{by}, in no simple pattern",
+                        what = what,
+                        right = right,
+                        by = by
+                    )
+                } else {
+                    t!(
+                        "%{what} differs from %{right}%{by}, in no simple pattern",
+                        what = what,
+                        right = right,
+                        by = by
+                    )
+                }
             }
         }
     }
@@ -165,37 +287,38 @@ struct Noun {
 }
 
 fn noun(name: Name) -> Noun {
-    let one = |word: &str| Noun { word: word.to_owned(), many: false };
-    let many = |word: &str| Noun { word: word.to_owned(), many: true };
+    let one = |word: String| Noun { word, many: false };
+    let many = |word: String| Noun { word, many: true };
     match name {
-        Name::X => many("input tokens"),
-        Name::XKv => many("tokens of the other sequence"),
-        Name::W(projection) => one(&format!("projection W_{}", projection.letter().to_ascii_uppercase())),
-        Name::B(projection) => one(&format!("bias b_{}", projection.letter().to_ascii_uppercase())),
-        Name::WQkv => many("packed projections"),
-        Name::BQkv => many("packed biases"),
-        Name::Qkv => many("packed queries, keys and values"),
-        Name::Q => many("queries"),
-        Name::K => many("keys"),
-        Name::V => many("values"),
-        Name::QNorm => many("normalised queries"),
-        Name::KNorm => many("normalised keys"),
-        Name::Head(head, HeadStep::Output) => one(&format!("output of head {}", head.0 + 1)),
-        Name::Head(head, HeadStep::SinkWeight) => one(&format!("share of the sink in head {}", head.0 + 1)),
-        Name::Head(head, _) => many(&format!("{} of head {}", names::kind(name), head.0 + 1)),
-        Name::Tile(head, tile, step) => Noun {
-            word: format!("{} of head {}, tile {}", names::kind(name), head.0 + 1, tile + 1),
-            many: step != TileStep::State,
-        },
-        Name::Stack(Stack::Heads) => many("head outputs"),
-        Name::Stack(_) => many(&names::kind(name)),
-        Name::Concat => many("concatenated heads"),
-        Name::Average => one("mean of the heads' outputs"),
-        Name::Output => one("output"),
-        Name::Embedding | Name::AttentionResidual | Name::AttentionNorm | Name::Hidden | Name::Final => {
-            one(&names::kind(name))
+        Name::X => many(t!("input tokens")),
+        Name::XKv => many(t!("tokens of the other sequence")),
+        Name::W(projection) => {
+            one(t!("projection W_%{letter}", letter = projection.letter().to_ascii_uppercase()))
         }
-        Name::Ffn(_) => one(&names::kind(name)),
+        Name::B(projection) => one(t!("bias b_%{letter}", letter = projection.letter().to_ascii_uppercase())),
+        Name::WQkv => many(t!("packed projections")),
+        Name::BQkv => many(t!("packed biases")),
+        Name::Qkv => many(t!("packed queries, keys and values")),
+        Name::Q => many(t!("queries")),
+        Name::K => many(t!("keys")),
+        Name::V => many(t!("values")),
+        Name::QNorm => many(t!("normalised queries")),
+        Name::KNorm => many(t!("normalised keys")),
+        Name::Head(head, HeadStep::Output) => one(t!("output of head %{head}", head = head.0 + 1)),
+        Name::Head(head, HeadStep::SinkWeight) => {
+            one(t!("share of the sink in head %{head}", head = head.0 + 1))
+        }
+        Name::Head(..) => many(names::title(name.into())),
+        Name::Tile(_, _, step) => Noun { word: names::title(name.into()), many: step != TileStep::State },
+        Name::Stack(Stack::Heads) => many(t!("head outputs")),
+        Name::Stack(_) => many(names::kind(name)),
+        Name::Concat => many(t!("concatenated heads")),
+        Name::Average => one(t!("mean of the heads' outputs")),
+        Name::Output => one(t!("output")),
+        Name::Embedding | Name::AttentionResidual | Name::AttentionNorm | Name::Hidden | Name::Final => {
+            one(names::kind(name))
+        }
+        Name::Ffn(_) => one(names::kind(name)),
     }
 }
 
@@ -207,85 +330,138 @@ fn moved(line: &str, order: &[usize], what: &str, whose: &Whose<'_>) -> String {
         && a == d
         && b == c
     {
-        return format!("{line}s {} and {} of {what} are exchanged", a + 1, b + 1);
+        return t!(
+            "%{lines} %{a} and %{b} of %{what} are exchanged",
+            lines = several(line),
+            a = a + 1,
+            b = b + 1,
+            what = what
+        );
     }
     let mut sorted = order.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
     if let [source] = sorted.as_slice() {
-        return format!("every {line} of {what} is {}", right_line(line, *source, whose));
+        return t!(
+            "every %{line} of %{what} is %{right}",
+            line = say(line),
+            what = what,
+            right = right_line(line, *source, whose)
+        );
     }
     let told: Vec<String> = moves
         .iter()
         .take(3)
-        .map(|(place, source)| format!("{line} {} is {}", place + 1, right_line(line, *source, whose)))
+        .map(|(place, source)| {
+            t!(
+                "%{line} %{at} is %{right}",
+                line = say(line),
+                at = place + 1,
+                right = right_line(line, *source, whose)
+            )
+        })
         .collect();
-    let how =
-        if sorted.len() == order.len() { "stand in another order" } else { "are copies of one another" };
     let more = moves.len().saturating_sub(told.len());
-    let how_many = if sorted.len() == order.len() { "the" } else { "some" };
-    format!("{how_many} {line}s of {what} {how}: {}", joined(told, more))
+    let (lines, moves) = (several(line), joined(told, more));
+    match sorted.len() == order.len() {
+        true => t!(
+            "the %{lines} of %{what} stand in another order: %{moves}",
+            lines = lines,
+            what = what,
+            moves = moves
+        ),
+        false => t!(
+            "some %{lines} of %{what} are copies of one another: %{moves}",
+            lines = lines,
+            what = what,
+            moves = moves
+        ),
+    }
 }
 
 fn shifted(line: &str, by: i64, what: &str, whose: &Whose<'_>) -> String {
     let direction = match (line, by > 0) {
-        ("row", true) => "lower",
-        ("row", false) => "higher",
-        (_, true) => "further right",
-        (_, false) => "further left",
+        ("row", true) => t!("lower"),
+        ("row", false) => t!("higher"),
+        (_, true) => t!("further right"),
+        (_, false) => t!("further left"),
     };
     let places = by.unsigned_abs();
-    let unit = if places == 1 { "place" } else { "places" };
+    let moved = match places {
+        1 => t!("1 place"),
+        _ => t!("%{places} places", places = places),
+    };
     let than = match whose {
-        Whose::Right => "they should".to_owned(),
-        Whose::Files { ours, .. } => format!("in {ours}"),
+        Whose::Right => t!("they should"),
+        Whose::Files { ours, .. } => t!("in %{file}", file = ours),
     };
     let (place, source) = if by > 0 { (places + 1, 0) } else { (1, places as usize) };
-    format!(
-        "the {line}s of {what} stand {places} {unit} {direction} than {than}: {line} {place} is {}",
-        right_line(line, source, whose)
+    t!(
+        "the %{lines} of %{what} stand %{moved} %{direction} than %{than}: %{line} %{place} is %{right}",
+        lines = several(line),
+        what = what,
+        moved = moved,
+        direction = direction,
+        than = than,
+        line = say(line),
+        place = place,
+        right = right_line(line, source, whose)
     )
 }
 
 fn right_line(line: &str, source: usize, whose: &Whose<'_>) -> String {
     match whose {
-        Whose::Right => format!("the right {line} {}", source + 1),
-        Whose::Files { ours, .. } => format!("{line} {} in {ours}", source + 1),
+        Whose::Right => t!("the right %{line} %{at}", line = say(line), at = source + 1),
+        Whose::Files { ours, .. } => {
+            t!("%{line} %{at} in %{file}", line = say(line), at = source + 1, file = ours)
+        }
+    }
+}
+
+/// The word for several lines of a kind.
+fn several(line: &str) -> String {
+    match line {
+        "row" => t!("rows"),
+        "column" => t!("columns"),
+        "head" => t!("heads"),
+        _ => t!("sequences"),
     }
 }
 
 /// `head 2`, `rows 1 and 3`, `rows 2 to 6`, `every row from 3 on`, `columns 1, 2, 5 and 9 more`.
 fn some(word: &str, chosen: &[usize], of: Option<usize>) -> String {
-    let (Some(first), Some(last)) = (chosen.first(), chosen.last()) else { return format!("no {word}") };
+    let (Some(first), Some(last)) = (chosen.first(), chosen.last()) else {
+        return t!("no %{line}", line = say(word));
+    };
     let (first, last) = (first + 1, last + 1);
     let run = last - first + 1 == chosen.len();
     if chosen.len() == 1 {
-        return format!("{word} {first}");
+        return t!("%{line} %{at}", line = say(word), at = first);
     }
     if run && Some(last) == of {
-        return format!("every {word} from {first} on");
+        return t!("every %{line} from %{at} on", line = say(word), at = first);
     }
     if run && chosen.len() > 2 {
-        return format!("{word}s {first} to {last}");
+        return t!("%{lines} %{from} to %{to}", lines = several(word), from = first, to = last);
     }
     let shown = if chosen.len() <= 4 { chosen.len() } else { 3 };
     let told = chosen.iter().take(shown).map(|at| (at + 1).to_string()).collect();
-    format!("{word}s {}", joined(told, chosen.len() - shown))
+    t!("%{lines} %{list}", lines = several(word), list = joined(told, chosen.len() - shown))
 }
 
 fn joined(mut told: Vec<String>, more: usize) -> String {
     if more > 0 {
-        told.push(format!("{more} more"));
+        told.push(t!("%{more} more", more = more));
     }
     match told.split_last() {
         Some((last, [])) => last.clone(),
-        Some((last, before)) => format!("{} and {last}", before.join(", ")),
+        Some((last, before)) => t!("%{names} and %{last}", names = before.join(&t!(", ")), last = last),
         None => String::new(),
     }
 }
 
 fn counted(cells: usize) -> String {
-    if cells == 1 { "1 cell".to_owned() } else { format!("{cells} cells") }
+    if cells == 1 { t!("1 cell") } else { t!("%{cells} cells", cells = cells) }
 }
 
 fn size(sizes: Sizes) -> String {

@@ -150,8 +150,9 @@ fn ladder(scale: &Scale, digits: usize, brush: &Brush) -> String {
     let rungs = brush.ladder();
     let value = |at: usize| scale.least + (scale.most - scale.least) * at as f64 / rungs.len() as f64;
     let pieces = |digits: usize| -> Vec<String> {
-        let between =
-            |at: usize| format!("{} to {}", number(value(at), digits), number(value(at + 1), digits));
+        let between = |at: usize| {
+            t!("%{from} to %{to}", from = number(value(at), digits), to = number(value(at + 1), digits))
+        };
         rungs.iter().enumerate().map(|(at, rung)| format!("[{rung}{rung}] {}", between(at))).collect()
     };
     let fit = |pieces: &Vec<String>| pieces.iter().all(|piece| width(piece) <= brush.page.width);
