@@ -201,31 +201,39 @@ fn judge(problem: Problem, name: &str) -> Outcome<(Workshop, Verdict)> {
 const VALIDATED: usize = 80;
 
 fn counted(tally: &Tally) -> String {
-    let mut parts = vec![
-        match tally.claims {
-            1 => t!("1 claim true"),
-            count => t!("%{count} claims true", count = count),
-        },
-        match tally.answers {
-            1 => t!("1 answer computed"),
-            count => t!("%{count} answers computed", count = count),
-        },
-        match tally.sentences {
-            1 => t!("1 sentence told"),
-            count => t!("%{count} sentences told", count = count),
-        },
-    ];
-    let mut more = |count: usize, one: String, many: String| match count {
-        0 => {}
-        1 => parts.push(one),
-        _ => parts.push(many),
+    let claims = match tally.claims {
+        1 => t!("1 claim true"),
+        count => t!("%{count} claims true", count = count),
     };
-    more(tally.runs, t!("1 run"), t!("%{count} runs", count = tally.runs));
-    more(tally.tables, t!("1 table"), t!("%{count} tables", count = tally.tables));
-    more(tally.plots, t!("1 plot"), t!("%{count} plots", count = tally.plots));
-    more(tally.tasks, t!("1 task"), t!("%{count} tasks", count = tally.tasks));
-    more(tally.commands, t!("1 command"), t!("%{count} commands", count = tally.commands));
-    parts.join(&t!(", "))
+    let answers = match tally.answers {
+        1 => t!("1 answer computed"),
+        count => t!("%{count} answers computed", count = count),
+    };
+    let sentences = match tally.sentences {
+        1 => t!("1 sentence told"),
+        count => t!("%{count} sentences told", count = count),
+    };
+    let whole =
+        t!("%{claims}, %{answers}, %{sentences}", claims = claims, answers = answers, sentences = sentences);
+    [
+        several(tally.runs, t!("1 run"), |count| t!("%{count} runs", count = count)),
+        several(tally.tables, t!("1 table"), |count| t!("%{count} tables", count = count)),
+        several(tally.plots, t!("1 plot"), |count| t!("%{count} plots", count = count)),
+        several(tally.tasks, t!("1 task"), |count| t!("%{count} tasks", count = count)),
+        several(tally.commands, t!("1 command"), |count| t!("%{count} commands", count = count)),
+    ]
+    .into_iter()
+    .flatten()
+    .fold(whole, |before, more| t!("%{before}, %{more}", before = before, more = more))
+}
+
+/// What is said of a count; nothing of none.
+fn several(count: usize, one: String, many: impl Fn(usize) -> String) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some(one),
+        count => Some(many(count)),
+    }
 }
 
 /// The questions with their answers, as a teacher wants to see them.

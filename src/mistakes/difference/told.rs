@@ -308,8 +308,8 @@ fn noun(name: Name) -> Noun {
         Name::Head(head, HeadStep::SinkWeight) => {
             one(t!("share of the sink in head %{head}", head = head.0 + 1))
         }
-        Name::Head(..) => many(names::title(name.into())),
-        Name::Tile(_, _, step) => Noun { word: names::title(name.into()), many: step != TileStep::State },
+        Name::Head(..) => many(names::title(name)),
+        Name::Tile(_, _, step) => Noun { word: names::title(name), many: step != TileStep::State },
         Name::Stack(Stack::Heads) => many(t!("head outputs")),
         Name::Stack(_) => many(names::kind(name)),
         Name::Concat => many(t!("concatenated heads")),
