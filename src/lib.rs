@@ -9,6 +9,7 @@
 //! run downwards only:
 //!
 //! - [`cli`]: what was typed; one short file a verb
+//! - [`course`]: what a learner does with a lesson: worksheets
 //! - [`stepper`]: a trace in the terminal, one step at a time, with a cursor
 //! - [`views`]: a trace in, one format out
 //! - [`mistakes`]: the catalogue of known mistakes, as changes of the right plan, and the diagnosis of a person's tensors
@@ -27,6 +28,7 @@
 pub mod answers;
 pub mod arrays;
 pub mod cli;
+pub mod course;
 pub mod exact;
 pub mod fault;
 pub mod lesson;

@@ -14,6 +14,7 @@ mod params;
 mod params_model;
 mod select;
 mod trace;
+mod worksheet;
 
 use clap::{Parser, Subcommand};
 
@@ -36,6 +37,7 @@ Start here:
   mha params bert-base  what it costs in parameters, work and memory
   mha mistakes          what people get wrong, and how to mend it
   mha lessons           worked examples that come with mha
+  mha worksheet --random   exercises for paper, small enough to compute by hand
 
 Every command has examples of its own: mha trace --help"
 )]
@@ -52,6 +54,7 @@ enum Verb {
     Params(Box<params::ParamsArgs>),
     Mistakes(mistakes::MistakesArgs),
     Lessons(lessons::LessonsArgs),
+    Worksheet(worksheet::WorksheetArgs),
 }
 
 /// How a request ended.
@@ -73,6 +76,7 @@ impl Cli {
             Verb::Params(args) => &args.common,
             Verb::Mistakes(args) => &args.common,
             Verb::Lessons(args) => args.common(),
+            Verb::Worksheet(args) => &args.common,
         }
     }
 
@@ -88,6 +92,7 @@ impl Cli {
             Verb::Params(args) => params::run(args),
             Verb::Mistakes(args) => mistakes::run(args),
             Verb::Lessons(args) => lessons::run(args),
+            Verb::Worksheet(args) => worksheet::run(args),
         }
     }
 }

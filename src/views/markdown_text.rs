@@ -9,7 +9,7 @@ use crate::fault::visible;
 ///
 /// An invisible blank of no width follows an `@` or a `#` that would call a person or an issue: GitHub looks for those
 /// in what is shown, where nothing is escaped any more.
-pub(super) fn inline(text: &str) -> String {
+pub(crate) fn inline(text: &str) -> String {
     let text = visible(text);
     let mut safe = String::with_capacity(text.len());
     for (place, c) in text.char_indices() {
@@ -32,7 +32,7 @@ pub(super) fn inline(text: &str) -> String {
 }
 
 /// The same at the beginning of a line: nor does it begin a list, a rule, an underlined heading or a block of code.
-pub(super) fn line(text: &str) -> String {
+pub(crate) fn line(text: &str) -> String {
     let safe = inline(text.trim());
     let digits = safe.bytes().take_while(u8::is_ascii_digit).count();
     match safe.as_bytes().get(digits) {

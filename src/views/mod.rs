@@ -23,7 +23,7 @@ pub mod html;
 pub mod json;
 pub mod latex;
 pub mod markdown;
-mod markdown_text;
+pub(crate) mod markdown_text;
 mod markup;
 mod matrix;
 pub mod mistakes;

@@ -8,7 +8,7 @@ mod extent;
 mod matrix;
 mod sections;
 mod shade;
-mod text;
+pub(crate) mod text;
 
 use std::io::{self, Write};
 

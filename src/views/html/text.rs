@@ -6,7 +6,7 @@ use crate::fault::visible;
 use crate::views::markup;
 
 /// Text as HTML shows it, between tags and inside quoted attributes; control characters are made visible.
-pub(super) fn html(text: &str) -> String {
+pub(crate) fn html(text: &str) -> String {
     markup::escaped(&visible(text))
 }
 

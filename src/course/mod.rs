@@ -1,0 +1,3 @@
+//! The course: what a learner does with a lesson.
+
+pub mod worksheet;
