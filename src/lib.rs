@@ -20,7 +20,8 @@
 //! - [`trace`]: running a plan and keeping what was asked for
 //! - [`plan`]: steps, the attention builder, rewrites (variants)
 //! - [`ops`]: one operation a file: compute, formula, explanation, cost
-//! - [`arrays`], [`params`], [`fault`]: files of numbers, counting, and what to say when something is wrong
+//! - [`arrays`], [`params`], [`fault`], [`words`]: files of numbers, counting, what to say when something is wrong, and
+//!   in which language
 //!
 //! Conventions: row vectors, a token is a row; `X · W + b`; head *i* owns the contiguous column block *i*.
 //! Code counts from 0, people from 1.
@@ -39,3 +40,4 @@ pub mod plan;
 pub mod stepper;
 pub mod trace;
 pub mod views;
+pub mod words;

@@ -1,15 +1,18 @@
 //! `mha`: arguments in, exit status out.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::Parser;
 use mha::cli::{Cli, Ending};
 use mha::fault::{folded, visible};
 use mha::views::page::ascii;
+use mha::words::{self, Language};
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    words::speak(words::wanted(&arguments, |name| std::env::var(name).ok()));
+    let cli = match Cli::read(arguments) {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
@@ -34,10 +37,13 @@ fn main() -> ExitCode {
 /// Help goes to standard output as it is; what was typed wrongly is repeated with its control characters shown.
 fn usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
-        let _ = error.print();
+        let _ = match words::language() {
+            Language::En => error.print(),
+            Language::Zh => write!(std::io::stdout(), "{}", mha::cli::help_page(error)),
+        };
         return ExitCode::SUCCESS;
     }
-    for line in error.render().to_string().lines() {
+    for line in mha::cli::told(error).lines() {
         let _ = writeln!(std::io::stderr(), "{}", visible(line));
     }
     ExitCode::from(2)

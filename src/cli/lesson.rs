@@ -6,6 +6,7 @@ use super::common::{Common, Lang};
 use crate::course::worksheet::{draw, drawing};
 use crate::fault::{Fault, Outcome, nearest, shell_word};
 use crate::lesson::{self, Language, Options, Problem, builtin};
+use crate::words;
 
 /// What `mha trace` and `mha compare` show when no lesson is named.
 pub(super) const DEFAULT: &str = "two-heads";
@@ -107,18 +108,11 @@ fn read(name: &str, options: &Options) -> Outcome<Problem> {
     lesson::load(path, options)
 }
 
-/// The language asked for, or the locale's.
+/// The language asked for, or the one that `mha` speaks: `main` has looked at the locale.
 pub(super) fn language(common: &Common) -> Language {
-    let from_locale = || {
-        ["LC_ALL", "LC_MESSAGES", "LANG"]
-            .iter()
-            .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
-            .is_some_and(|locale| locale.starts_with("zh"))
-    };
     match common.lang {
         Some(Lang::Zh) => Language::Zh,
         Some(Lang::En) => Language::En,
-        None if from_locale() => Language::Zh,
-        None => Language::En,
+        None => words::language(),
     }
 }

@@ -4,6 +4,7 @@ mod check;
 mod common;
 mod compare;
 mod explain;
+mod help;
 mod interactive;
 mod lesson;
 mod lessons;
@@ -16,11 +17,15 @@ mod select;
 mod trace;
 mod worksheet;
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use common::{Common, When};
+pub use help::{page as help_page, told};
 
 use crate::fault::Outcome;
+use crate::words::{self, Language};
 
 /// See every number in multi-head attention.
 #[derive(Debug, Parser)]
@@ -67,6 +72,21 @@ pub enum Ending {
 }
 
 impl Cli {
+    /// Reads what was typed, the program's name first; help pages come in the language of [`crate::words`].
+    ///
+    /// # Errors
+    /// What clap refuses, and what is no error but ends here: help and the version.
+    pub fn read(arguments: Vec<OsString>) -> Result<Self, clap::Error> {
+        match words::language() {
+            Language::En => Self::try_parse_from(arguments),
+            Language::Zh => {
+                let mut command = help::translated(Self::command());
+                let mut matches = command.try_get_matches_from_mut(arguments)?;
+                Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+            }
+        }
+    }
+
     /// The flags that every verb has.
     pub fn common(&self) -> &Common {
         match &self.verb {

@@ -47,19 +47,11 @@ use crate::arrays;
 use crate::fault::{Fault, Faults, Outcome, Place, reason};
 use crate::plan::{Attention, StepId};
 
+/// The language in which a lesson's texts are given, where it has them in several.
+pub use crate::words::Language;
 pub use course::Course;
 pub use quantity::Quantity;
 pub use story::{Piece, pieces};
-
-/// The language in which a lesson's texts are given, where it has them in several.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Language {
-    /// English.
-    #[default]
-    En,
-    /// Chinese.
-    Zh,
-}
 
 /// How a lesson is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

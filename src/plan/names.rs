@@ -2,91 +2,97 @@
 
 use super::{Axis, Head, HeadStep, Name, Projection, Stack, TileStep};
 use crate::ops::Role;
+use crate::words::t;
 
 /// A step's name in words, for a title: `scores of head 1`.
 pub fn title(name: Name) -> String {
     let upper = |projection: Projection| projection.letter().to_ascii_uppercase();
     match name {
-        Name::X => "the input tokens".to_owned(),
-        Name::XKv => "the other sequence, source of keys and values".to_owned(),
-        Name::W(projection) => format!("the projection W_{}", upper(projection)),
-        Name::B(projection) => format!("the bias b_{}", upper(projection)),
-        Name::WQkv => "W_Q, W_K, W_V packed".to_owned(),
-        Name::BQkv => "b_Q, b_K, b_V packed".to_owned(),
-        Name::Qkv => "queries, keys and values in one product".to_owned(),
-        Name::Q => "queries of all heads".to_owned(),
-        Name::K => "keys of all heads".to_owned(),
-        Name::V => "values of all heads".to_owned(),
-        Name::QNorm => "queries, normalised over the whole row".to_owned(),
-        Name::KNorm => "keys, normalised over the whole row".to_owned(),
-        Name::Head(Head(head), step) => format!("{} of head {}", of_head(step), head + 1),
+        Name::X => t!("the input tokens"),
+        Name::XKv => t!("the other sequence, source of keys and values"),
+        Name::W(projection) => t!("the projection W_%{letter}", letter = upper(projection)),
+        Name::B(projection) => t!("the bias b_%{letter}", letter = upper(projection)),
+        Name::WQkv => t!("W_Q, W_K, W_V packed"),
+        Name::BQkv => t!("b_Q, b_K, b_V packed"),
+        Name::Qkv => t!("queries, keys and values in one product"),
+        Name::Q => t!("queries of all heads"),
+        Name::K => t!("keys of all heads"),
+        Name::V => t!("values of all heads"),
+        Name::QNorm => t!("queries, normalised over the whole row"),
+        Name::KNorm => t!("keys, normalised over the whole row"),
+        Name::Head(Head(head), step) => t!("%{kind} of head %{head}", kind = of_head(step), head = head + 1),
         Name::Tile(Head(head), tile, step) => {
-            format!("{} of head {}, tile {}", of_tile(step), head + 1, tile + 1)
+            t!(
+                "%{kind} of head %{head}, tile %{tile}",
+                kind = of_tile(step),
+                head = head + 1,
+                tile = tile + 1
+            )
         }
-        Name::Stack(stack) => format!("{} of all heads", of_stack(stack)),
-        Name::Concat => "head outputs side by side".to_owned(),
-        Name::Average => "the mean of the heads' outputs".to_owned(),
-        Name::Output => "the output, after W_O".to_owned(),
+        Name::Stack(stack) => t!("%{kind} of all heads", kind = of_stack(stack)),
+        Name::Concat => t!("head outputs side by side"),
+        Name::Average => t!("the mean of the heads' outputs"),
+        Name::Output => t!("the output, after W_O"),
     }
 }
 
 /// What a matrix is, whichever head it belongs to: `scores`.
 pub fn kind(name: Name) -> String {
     match name {
-        Name::Head(_, step) => of_head(step).to_owned(),
-        Name::Tile(_, _, step) => of_tile(step).to_owned(),
-        Name::Stack(stack) => of_stack(stack).to_owned(),
+        Name::Head(_, step) => of_head(step),
+        Name::Tile(_, _, step) => of_tile(step),
+        Name::Stack(stack) => of_stack(stack),
         other => title(other),
     }
 }
 
-fn of_head(step: HeadStep) -> &'static str {
+fn of_head(step: HeadStep) -> String {
     match step {
-        HeadStep::Q => "queries",
-        HeadStep::K => "keys",
-        HeadStep::V => "values",
-        HeadStep::QNorm => "normalised queries",
-        HeadStep::KNorm => "normalised keys",
-        HeadStep::QRot => "rotated queries",
-        HeadStep::KRot => "rotated keys",
-        HeadStep::VRot => "rotated values",
-        HeadStep::Scores => "scores",
-        HeadStep::CappedScores => "capped scores",
-        HeadStep::BiasedScores => "biased scores",
-        HeadStep::MaskedScores => "masked scores",
-        HeadStep::Weights => "attention weights",
-        HeadStep::SinkWeight => "the sink's share",
-        HeadStep::Output => "output",
+        HeadStep::Q => t!("queries"),
+        HeadStep::K => t!("keys"),
+        HeadStep::V => t!("values"),
+        HeadStep::QNorm => t!("normalised queries"),
+        HeadStep::KNorm => t!("normalised keys"),
+        HeadStep::QRot => t!("rotated queries"),
+        HeadStep::KRot => t!("rotated keys"),
+        HeadStep::VRot => t!("rotated values"),
+        HeadStep::Scores => t!("scores"),
+        HeadStep::CappedScores => t!("capped scores"),
+        HeadStep::BiasedScores => t!("biased scores"),
+        HeadStep::MaskedScores => t!("masked scores"),
+        HeadStep::Weights => t!("attention weights"),
+        HeadStep::SinkWeight => t!("the sink's share"),
+        HeadStep::Output => t!("output"),
     }
 }
 
-fn of_tile(step: TileStep) -> &'static str {
+fn of_tile(step: TileStep) -> String {
     match step {
-        TileStep::K => "keys",
-        TileStep::V => "values",
-        TileStep::Scores => "scores",
-        TileStep::CappedScores => "capped scores",
-        TileStep::BiasedScores => "biased scores",
-        TileStep::MaskedScores => "masked scores",
-        TileStep::State => "running state",
+        TileStep::K => t!("keys"),
+        TileStep::V => t!("values"),
+        TileStep::Scores => t!("scores"),
+        TileStep::CappedScores => t!("capped scores"),
+        TileStep::BiasedScores => t!("biased scores"),
+        TileStep::MaskedScores => t!("masked scores"),
+        TileStep::State => t!("running state"),
     }
 }
 
-fn of_stack(stack: Stack) -> &'static str {
+fn of_stack(stack: Stack) -> String {
     match stack {
-        Stack::QHeads => "queries",
-        Stack::KHeads => "keys",
-        Stack::VHeads => "values",
-        Stack::QNorm => "normalised queries",
-        Stack::KNorm => "normalised keys",
-        Stack::QRot => "rotated queries",
-        Stack::KRot => "rotated keys",
-        Stack::Scores => "scores",
-        Stack::CappedScores => "capped scores",
-        Stack::BiasedScores => "biased scores",
-        Stack::MaskedScores => "masked scores",
-        Stack::Weights => "attention weights",
-        Stack::Heads => "outputs",
+        Stack::QHeads => t!("queries"),
+        Stack::KHeads => t!("keys"),
+        Stack::VHeads => t!("values"),
+        Stack::QNorm => t!("normalised queries"),
+        Stack::KNorm => t!("normalised keys"),
+        Stack::QRot => t!("rotated queries"),
+        Stack::KRot => t!("rotated keys"),
+        Stack::Scores => t!("scores"),
+        Stack::CappedScores => t!("capped scores"),
+        Stack::BiasedScores => t!("biased scores"),
+        Stack::MaskedScores => t!("masked scores"),
+        Stack::Weights => t!("attention weights"),
+        Stack::Heads => t!("outputs"),
     }
 }
 

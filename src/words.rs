@@ -1,0 +1,180 @@
+//! What people read, in English and in Simplified Chinese.
+//!
+//! The code says everything in English, and the English words are the key to the Chinese ones:
+//!
+//! ```text
+//! t!("Each %{line} is divided by its root mean square.", line = told.line())
+//! ```
+//!
+//! The Chinese stands in `src/locales/*.zh.yml`, one file a room, one entry a sentence:
+//!
+//! ```yaml
+//! "Each %{line} is divided by its root mean square.": "每%{line}除以它的均方根。"
+//! ```
+//!
+//! - A key is a whole sentence, or a whole label, never a piece of one: word order differs. What varies is a value,
+//!   `%{name}`. Where English says 1 and many differently, there are two keys.
+//! - Words without an entry come out in English, with their values filled in. `tests/languages.rs` finds them.
+//! - Words that are data (the help of a flag, an entry of the catalogue) go through [`say`].
+//! - The tables are a part of the binary. English never looks into them.
+//! - Files that programs read (JSON, npz, CSV) keep their English keys and titles: they use [`say_in`] or no words at all.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::sync::{LazyLock, OnceLock};
+
+/// The tables, a part of the binary.
+const LOCALES: include_dir::Dir<'_> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/src/locales");
+
+/// Chinese by English, from all tables; made when the first Chinese word is asked for.
+static CHINESE: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
+    let tables = LOCALES.files().filter_map(|file| file.contents_utf8());
+    // A table that cannot be read leaves its room English; the tests read each and say what is wrong with it.
+    tables.filter_map(|table| serde_yaml::from_str::<HashMap<String, String>>(table).ok()).flatten().collect()
+});
+
+/// A language that `mha` speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Language {
+    /// English.
+    #[default]
+    En,
+    /// Simplified Chinese.
+    Zh,
+}
+
+static LANGUAGE: OnceLock<Language> = OnceLock::new();
+
+/// The language that this process speaks: English until [`speak`] is called.
+pub fn language() -> Language {
+    LANGUAGE.get().copied().unwrap_or_default()
+}
+
+/// Chooses the language of this process, once; later calls change nothing.
+pub fn speak(language: Language) {
+    // The first call has the say: whoever comes later finds the choice made.
+    let _ = LANGUAGE.set(language);
+}
+
+/// The language that is asked for: by `--lang` among the arguments, else by the locale (`LC_ALL`, `LC_MESSAGES`,
+/// `LANG`: the first that is not empty). Read before the arguments are understood, so that help pages obey it too; a
+/// language that there is not is left for the argument parser to refuse.
+pub fn wanted(arguments: &[OsString], variable: impl Fn(&str) -> Option<String>) -> Language {
+    let typed = arguments.iter().map(|argument| argument.to_str().unwrap_or_default());
+    let mut named = None;
+    let mut follows = false;
+    for word in typed.take_while(|word| *word != "--") {
+        if follows {
+            named = Some(word);
+        } else if let Some(word) = word.strip_prefix("--lang=") {
+            named = Some(word);
+        }
+        follows = word == "--lang";
+    }
+    match named {
+        Some("en") => return Language::En,
+        Some("zh") => return Language::Zh,
+        _ => {}
+    }
+    let locale = ["LC_ALL", "LC_MESSAGES", "LANG"]
+        .into_iter()
+        .find_map(|name| variable(name).filter(|value| !value.is_empty()))
+        .unwrap_or_default();
+    if locale.starts_with("zh") { Language::Zh } else { Language::En }
+}
+
+/// English words in the language of this process.
+pub fn say(english: &str) -> &str {
+    say_in(language(), english)
+}
+
+/// English words in a language; as they are where that has none for them.
+pub fn say_in(language: Language, english: &str) -> &str {
+    match language {
+        Language::En => english,
+        Language::Zh => chinese(english).unwrap_or(english),
+    }
+}
+
+/// The Chinese for English words.
+pub fn chinese(english: &str) -> Option<&'static str> {
+    CHINESE.get(english).map(String::as_str)
+}
+
+/// Fills each `%{name}` in words with its value; what has no value stays as it is.
+pub(crate) fn fill(words: &str, values: &[(&str, String)]) -> String {
+    let mut out = String::with_capacity(words.len());
+    let mut rest = words;
+    while let Some((before, after)) = rest.split_once("%{") {
+        out.push_str(before);
+        let value = after.split_once('}').and_then(|(name, after)| {
+            values.iter().find(|(known, _)| *known == name).map(|(_, value)| (value, after))
+        });
+        match value {
+            Some((value, after)) => {
+                out.push_str(value);
+                rest = after;
+            }
+            None => {
+                out.push_str("%{");
+                rest = after;
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// A sentence in the language of this process, with its values: `t!("head %{number}", number = 2)`.
+macro_rules! t {
+    ($english:literal) => {
+        $crate::words::say($english).to_owned()
+    };
+    ($english:literal, $($name:ident = $value:expr),+ $(,)?) => {
+        $crate::words::fill(
+            $crate::words::say($english),
+            &[$((stringify!($name), $value.to_string())),+],
+        )
+    };
+}
+pub(crate) use t;
+
+#[cfg(test)]
+mod tests {
+    use super::{Language, fill, say_in, wanted};
+
+    fn asked(arguments: &[&str], variables: &[(&str, &str)]) -> Language {
+        let arguments: Vec<_> = arguments.iter().map(Into::into).collect();
+        let variable = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        wanted(&arguments, variable)
+    }
+
+    #[test]
+    fn the_flag_wins_over_the_locale_and_the_first_variable_over_the_others() {
+        let chinese = [("LANG", "zh_CN.UTF-8")];
+        assert_eq!(asked(&["mha", "trace"], &[]), Language::En);
+        assert_eq!(asked(&["mha", "trace"], &chinese), Language::Zh);
+        assert_eq!(asked(&["mha", "trace", "--lang", "en"], &chinese), Language::En);
+        assert_eq!(asked(&["mha", "--lang=zh", "--help"], &[]), Language::Zh);
+        // An empty variable counts as not set; LC_ALL stands before LANG.
+        assert_eq!(asked(&["mha"], &[("LC_ALL", ""), ("LANG", "zh_CN")]), Language::Zh);
+        assert_eq!(asked(&["mha"], &[("LC_ALL", "C"), ("LANG", "zh_CN")]), Language::En);
+        // What is no language is the parser's to refuse; what follows -- is no flag.
+        assert_eq!(asked(&["mha", "--lang", "fr"], &chinese), Language::Zh);
+        assert_eq!(asked(&["mha", "--", "--lang", "en"], &chinese), Language::Zh);
+    }
+
+    #[test]
+    fn words_without_an_entry_stay_english_and_keep_their_values() {
+        let english = "No entry: \"%{what}\" is 50% of it. Really.";
+        let found = say_in(Language::Zh, english);
+        assert_eq!(found, english);
+        assert_eq!(
+            fill(found, &[("what", "%{what}".to_owned())]),
+            "No entry: \"%{what}\" is 50% of it. Really."
+        );
+        assert_eq!(say_in(Language::Zh, "the input tokens"), "输入词元");
+    }
+}
