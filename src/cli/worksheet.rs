@@ -18,17 +18,15 @@ use crate::trace::{Keep, run_plan};
 /// Make exercises for paper, with the answer key apart
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A sheet gives the problem, then every step as a table to fill in. --blanks last-steps (the default) prints everything
-up to the scores; the attention weights, the head outputs, concat and the output are left to you. The line at its foot
-makes the same sheet again, on any machine; mha check grades what was written into a file.
+A sheet gives the problem, then every step as a table to fill in. --blanks last-steps prints everything up to the scores; the attention weights, the head outputs, concat and the output are left to you.
+The line at its foot makes the same sheet again, on any machine. mha check grades a sheet that was filled in, or half of it.
 
 Examples:
-  mha worksheet --random --seed 7                    small numbers that can be computed by hand
-  mha worksheet --random --seed 7 --count 3 --format latex --output sheets.tex
-  mha worksheet --random --seed 7 --count 3 --format latex --key --output key.tex
-  mha worksheet two-heads --blanks all               a lesson from `mha lessons`, nothing computed
-  mha worksheet random:7 --format yaml --output mine.yaml    to fill in on a computer, then:
-  mha check random:7 mine.yaml                       graded; a half-filled sheet will do")]
+  mha worksheet --random --seed 7                  small numbers that can be computed by hand
+  mha worksheet --random --count 3 --format latex  three exercises for pdflatex; --key gives their answers
+  mha worksheet two-heads --blanks all             a lesson from `mha lessons`, nothing computed
+  mha worksheet random:7 --format yaml             a sheet to fill in on a computer
+  mha check random:7 mine.yaml                     what you filled in, graded")]
 pub(super) struct WorksheetArgs {
     /// A name from `mha lessons`, a lesson file, or random:7 for a drawn exercise
     #[arg(default_value = lesson::DEFAULT, conflicts_with = "random")]

@@ -13,6 +13,7 @@ use super::fit::{self, Fit};
 use super::search::{Hypothesis, Search};
 pub use super::verdict::{After, At, Checked, Diagnosis, Explanation, Measured, Partly, Status, Tried};
 use crate::answers::{Answers, Layout};
+use crate::arrays::is_blank;
 use crate::plan::{Call, Name, Plan, Stack};
 
 /// How many tolerances off a tensor must be so that a mistake is believed where rounding every step would explain it,
@@ -42,7 +43,7 @@ pub fn diagnose(call: &Call, right: &Plan, answers: &Answers) -> Diagnosis {
     if found.is_empty() {
         found = search.explanations(false);
     }
-    if found.is_empty() {
+    if found.is_empty() && is_enough(answers) {
         search.pairs();
         found = search.explanations(true);
         if found.is_empty() {
@@ -116,6 +117,16 @@ fn seen(court: &mut Court<'_>) -> Option<Seen> {
     let right: Vec<_> = values.into_iter().map(|value| court.bench.get(value).clone()).collect();
     fill_in(&mut theirs, &right);
     Some(Seen { theirs, right })
+}
+
+/// Of a sheet that is partly blank, so many numbers are asked for before two mistakes at once are looked for: some pair of
+/// them gives almost any few numbers.
+const ENOUGH: usize = 8;
+
+fn is_enough(answers: &Answers) -> bool {
+    let numbers = || answers.tensors.iter().flat_map(|tensor| tensor.array.data.iter());
+    let given = numbers().filter(|number| !is_blank(**number)).count();
+    given == numbers().count() || given >= ENOUGH
 }
 
 /// Takes what is left blank from the right numbers: it is no difference.

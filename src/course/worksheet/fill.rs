@@ -19,8 +19,8 @@ const BLANK: &str = "_";
 /// Those of the writer.
 pub fn write_yaml(sheet: &Sheet, exercise: &Exercise, out: &mut dyn Write) -> io::Result<()> {
     let mut say = |text: &str| writeln!(out, "# {}", visible(text));
-    say(&format!("{}: {}", words::heading(sheet, exercise), exercise.title))?;
-    for said in [words::again(exercise), words::check(exercise, "yaml")] {
+    say(&words::heading(sheet, exercise))?;
+    for said in [words::again(exercise), words::check(exercise)] {
         say(&said)?;
     }
     exercise.facts.iter().try_for_each(|fact| say(fact))?;

@@ -46,7 +46,7 @@ pub fn write(sheet: &Sheet, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn write_exercise(sheet: &Sheet, exercise: &Exercise, out: &mut dyn Write) -> io::Result<()> {
-    let heading = format!("{}: {}", words::heading(sheet, exercise), exercise.title);
+    let heading = words::heading(sheet, exercise);
     writeln!(out, "<section class=\"exercise\">\n<h1>{}</h1>", html(&heading))?;
     if !sheet.is_key {
         let who = |word: &str| format!("<span>{}:</span>", html(word));

@@ -51,7 +51,7 @@ pub fn write(sheet: &Sheet, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn write_exercise(sheet: &Sheet, exercise: &Exercise, out: &mut dyn Write) -> io::Result<()> {
-    let heading = format!("{}: {}", words::heading(sheet, exercise), exercise.title);
+    let heading = words::heading(sheet, exercise);
     writeln!(out, "\n{{\\Large\\bfseries\\raggedright {}\\par}}", breakable(&heading))?;
     if !sheet.is_key {
         let [name, date] = words::name_and_date().map(|word| tex::prose(&word));
@@ -139,7 +139,7 @@ fn write_table(sheet: &Sheet, table: &Table, out: &mut dyn Write) -> io::Result<
     }
     writeln!(out, "\\end{{tabular}}}}\\par")?;
     match &table.worked {
-        Some(worked) if sheet.is_key => writeln!(out, "{{\\small {}\\par}}", tex::text(worked))?,
+        Some(worked) if sheet.is_key => writeln!(out, "{{\\small\\raggedright {}\\par}}", breakable(worked))?,
         _ if is_blank => writeln!(out, "\\vspace{{1.5cm}}")?,
         _ => {}
     }

@@ -25,7 +25,7 @@ pub fn write(sheet: &Sheet, out: &mut dyn Write) -> io::Result<()> {
 const BLANK: &str = "&emsp;&emsp;&emsp;";
 
 fn write_exercise(sheet: &Sheet, exercise: &Exercise, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "# {}: {}", inline(&words::heading(sheet, exercise)), inline(&exercise.title))?;
+    writeln!(out, "# {}", line(&words::heading(sheet, exercise)))?;
     if !sheet.is_key {
         let ([name, date], rule) = (words::name_and_date(), "\\_".repeat(12));
         writeln!(out, "\n{name}: {rule}{rule} &emsp; {date}: {rule}")?;

@@ -24,7 +24,7 @@ pub fn write(sheet: &Sheet, page: &Page, out: &mut dyn Write) -> io::Result<()> 
 
 fn write_exercise(sheet: &Sheet, exercise: &Exercise, page: &Page, out: &mut dyn Write) -> io::Result<()> {
     let mut say = |text: &str| write!(out, "{}", page.paragraph(&visible(text), 0));
-    say(&format!("{}: {}", words::heading(sheet, exercise), exercise.title))?;
+    say(&words::heading(sheet, exercise))?;
     if page.detail != Detail::Bare {
         exercise.facts.iter().try_for_each(|fact| say(fact))?;
         if !sheet.is_key {
