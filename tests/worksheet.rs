@@ -32,7 +32,7 @@ fn a_sheet_prints_the_scores_and_its_key_the_weights() {
     let sheet = said(Path::new("."), &["worksheet", "--random", "--seed", "7", "--format", "markdown"]);
     let (before, weights) = sheet.split_once("`head.2.weights`").unwrap();
     assert!(before.ends_with(
-        "| a | 1.41 | -4.24 | -1.41 |\n| b | -1.41 | 4.24 | 1.41 |\n| c | 1.41 | -1.41 | 0.00 |\n\n## 12. "
+        "| a | 1.41 | -4.24 | -1.41 |\n| b | -1.41 | 4.24 | 1.41 |\n| c | 1.41 | -1.41 | 0.00 |\n\n## 13. "
     ));
     assert!(weights.contains("\n| a | &emsp;&emsp;&emsp; | &emsp;&emsp;&emsp; | &emsp;&emsp;&emsp; |\n"));
     assert!(sheet.contains("Name: \\_") && !sheet.contains("0.94"), "{sheet}");

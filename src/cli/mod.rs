@@ -42,7 +42,7 @@ Start here:
   mha params bert-base  what it costs in parameters, work and memory
   mha mistakes          what people get wrong, and how to mend it
   mha lessons           worked examples that come with mha
-  mha worksheet --random   exercises for paper, small enough to compute by hand
+  mha worksheet         exercises for paper, and their key
 
 Every command has examples of its own: mha trace --help"
 )]

@@ -17,6 +17,7 @@ p { margin: .2em 0 }
 .who { display: flex; gap: 2em; margin: .8em 0 }
 .who span { flex: 1; border-bottom: .5pt solid #000 }
 .step { break-inside: avoid }
+.beside { display: inline-block; vertical-align: top; margin-right: 2em }
 table { border-collapse: collapse; margin: .3em 0; font-variant-numeric: tabular-nums }
 th { font-weight: normal; font-style: italic; padding: 0 .5em }
 td { border: .5pt solid #000; text-align: right; padding: .15em .4em; min-width: 2.2em }
@@ -71,15 +72,17 @@ fn write_exercise(sheet: &Sheet, exercise: &Exercise, out: &mut dyn Write) -> io
 fn write_table(sheet: &Sheet, table: &Table, out: &mut dyn Write) -> io::Result<()> {
     let is_blank = table.filled == Filled::Blank;
     let purpose = words::purpose(table, sheet.is_key);
+    let beside = if is_blank { "" } else { " beside" };
     writeln!(
         out,
-        "<div class=\"step\">\n<h2>{}. <code>{}</code> {} ({})</h2>",
+        "<div class=\"step{beside}\">\n<h2>{}. <code>{}</code> {} ({})</h2>",
         table.number,
         html(&table.id),
         html(&table.title),
         html(&purpose)
     )?;
-    for equation in table.copies.iter().chain(&table.equation) {
+    let copies = table.copies.join("; ");
+    for equation in Some(&copies).filter(|copies| !copies.is_empty()).into_iter().chain(&table.equation) {
         writeln!(out, "<p>{}</p>", html(equation))?;
     }
     write!(out, "<table>\n<tr><th></th>")?;

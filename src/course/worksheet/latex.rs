@@ -27,12 +27,15 @@ const PREAMBLE: &str = r"% Made by mha worksheet; compile it with pdflatex. It n
 % What is wider than the line is made smaller.
 \newsavebox{\wide}
 \newcommand{\fit}[1]{\sbox{\wide}{#1}\ifdim\wd\wide>\linewidth\resizebox{\linewidth}{!}{\usebox{\wide}}\else\usebox{\wide}\fi}
+\newcommand{\beside}[1]{\fit{#1}\hspace{0.8cm plus 0.4cm}}
 \newcommand{\room}{\rule[-0.28cm]{0pt}{0.78cm}}
 \setlength{\parindent}{0pt}
 \setlength{\parskip}{0.5ex}
+\setlength{\lineskiplimit}{1ex}
+\setlength{\lineskip}{2ex}
 \setlength{\emergencystretch}{3em}
 \raggedbottom
-\sloppy
+\AtBeginDocument{\raggedright}
 ";
 
 /// Writes the document.
@@ -66,8 +69,12 @@ fn write_exercise(sheet: &Sheet, exercise: &Exercise, out: &mut dyn Write) -> io
     if !sheet.is_key {
         writeln!(out, "\n{}", tex::prose(&words::instructions(sheet.digits).join(" ")))?;
     }
+    writeln!(out, "\n\\medskip\\noindent")?;
     for table in &exercise.tables {
-        write_table(sheet, table, out)?;
+        match table.filled {
+            Filled::Blank => write_block(sheet, table, out)?,
+            Filled::Given | Filled::Printed => write_beside(sheet, table, out)?,
+        }
     }
     writeln!(out, "\n\\bigskip")?;
     for said in [words::again(exercise), words::grade(exercise)] {
@@ -94,54 +101,66 @@ fn breakable(said: &str) -> String {
     said.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
-fn write_table(sheet: &Sheet, table: &Table, out: &mut dyn Write) -> io::Result<()> {
-    let is_blank = table.filled == Filled::Blank;
+/// A table that is there to be read: as many side by side as the line holds.
+fn write_beside(sheet: &Sheet, table: &Table, out: &mut dyn Write) -> io::Result<()> {
     let purpose = tex::prose(&words::purpose(table, sheet.is_key));
-    // A table and its heading stay together.
+    let (id, title) = (tex::text(&table.id), tex::prose(&table.title));
+    writeln!(out, "\\beside{{\\begin{{tabular}}[t]{{@{{}}l@{{}}}}")?;
+    writeln!(out, "\\textbf{{{}}} \\texttt{{{id}}} {title} {{\\small ({purpose})}} \\\\", table.number)?;
+    for formula in formulas(table) {
+        writeln!(out, "{formula} \\\\")?;
+    }
+    writeln!(out, "{}\\end{{tabular}}}}", grid(sheet, table))
+}
+
+/// A table to be filled in, or its answer: a block of its own, with room to write. Its heading stays with it.
+fn write_block(sheet: &Sheet, table: &Table, out: &mut dyn Write) -> io::Result<()> {
+    let purpose = tex::prose(&words::purpose(table, sheet.is_key));
+    let (id, title) = (tex::text(&table.id), tex::prose(&table.title));
     writeln!(out, "\n\\begin{{minipage}}{{\\linewidth}}")?;
-    writeln!(
-        out,
-        "\\step{{{}}}{{{}}}{{{}}}{{{purpose}}}",
-        table.number,
-        tex::text(&table.id),
-        tex::prose(&table.title)
-    )?;
-    let formulas: Vec<String> =
-        table.copies.iter().chain(&table.equation).map(|one| tex::formula(one)).collect();
-    for formula in formulas {
-        writeln!(out, "\\fit{{$\\displaystyle {formula}$}}\\par")?;
+    writeln!(out, "\\step{{{}}}{{{id}}}{{{title}}}{{{purpose}}}", table.number)?;
+    for formula in formulas(table) {
+        writeln!(out, "\\fit{{{formula}}}\\par")?;
     }
-    // Blanks are as wide as the line allows, up to what a hand likes.
-    let width = (15.0 / table.columns.len().max(1) as f64 - 0.45).clamp(0.5, 1.5);
-    let column = format!("|>{{\\raggedleft\\arraybackslash}}p{{{width:.2}cm}}");
-    writeln!(out, "\\smallskip\\fit{{\\begin{{tabular}}{{r{}|}}", column.repeat(table.columns.len()))?;
-    let names: Vec<String> = table
-        .columns
-        .iter()
-        .map(|name| format!("\\multicolumn{{1}}{{c}}{{\\footnotesize {}}}", tex::text(name)))
-        .collect();
-    writeln!(out, "& {} \\\\ \\cline{{2-{}}}", names.join(" & "), table.columns.len() + 1)?;
-    for (r, name) in table.rows.iter().enumerate() {
-        let room = if is_blank && !sheet.is_key { "\\room " } else { "" };
-        let cell = |c: usize| match table.cell(r, c, sheet.is_key) {
-            Some(number) if is_blank => format!("\\textbf{{{}}}", tex::text(number)),
-            Some(number) => tex::text(number),
-            None => String::new(),
-        };
-        let cells: Vec<String> = (0..table.columns.len()).map(cell).collect();
-        writeln!(
-            out,
-            "{room}\\footnotesize {} & {} \\\\ \\cline{{2-{}}}",
-            tex::text(name),
-            cells.join(" & "),
-            table.columns.len() + 1
-        )?;
-    }
-    writeln!(out, "\\end{{tabular}}}}\\par")?;
+    writeln!(out, "\\smallskip\\fit{{{}}}\\par", grid(sheet, table))?;
     match &table.worked {
         Some(worked) if sheet.is_key => writeln!(out, "{{\\small\\raggedright {}\\par}}", breakable(worked))?,
-        _ if is_blank => writeln!(out, "\\vspace{{1.5cm}}")?,
-        _ => {}
+        Some(_) | None if sheet.is_key => {}
+        _ => writeln!(out, "\\vspace{{1.2cm}}")?,
     }
-    writeln!(out, "\\end{{minipage}}")
+    writeln!(out, "\\end{{minipage}}\\par")
+}
+
+fn formulas(table: &Table) -> impl Iterator<Item = String> {
+    table.copies.iter().chain(&table.equation).map(|one| format!("$\\displaystyle {}$", tex::formula(one)))
+}
+
+/// The numbers, with lines around them. Blanks are as wide as the line allows, up to what a hand likes.
+fn grid(sheet: &Sheet, table: &Table) -> String {
+    let is_blank = table.filled == Filled::Blank;
+    let (count, is_to_write) = (table.columns.len(), is_blank && !sheet.is_key);
+    let column = match is_to_write {
+        true => {
+            let width = (15.0 / count.max(1) as f64 - 0.45).clamp(0.5, 1.5);
+            format!(">{{\\raggedleft\\arraybackslash}}p{{{width:.2}cm}}|")
+        }
+        false => "r|".to_owned(),
+    };
+    let end = format!("\\\\ \\cline{{2-{}}}", count + 1);
+    let name = |name: &String| format!("\\multicolumn{{1}}{{c}}{{\\footnotesize {}}}", tex::text(name));
+    let names: Vec<String> = table.columns.iter().map(name).collect();
+    let mut text =
+        format!("\\begin{{tabular}}[t]{{r|{}}}\n& {} {end}\n", column.repeat(count), names.join(" & "));
+    for (r, name) in table.rows.iter().enumerate() {
+        let room = if is_to_write { "\\room " } else { "" };
+        let cell = |c: usize| match table.cell(r, c, sheet.is_key).map(tex::text) {
+            Some(number) if is_blank => format!("\\textbf{{{number}}}"),
+            Some(number) => number,
+            None => String::new(),
+        };
+        let cells: Vec<String> = (0..count).map(cell).collect();
+        text.push_str(&format!("{room}\\footnotesize {} & {} {end}\n", tex::text(name), cells.join(" & ")));
+    }
+    text.push_str("\\end{tabular}");
+    text
 }

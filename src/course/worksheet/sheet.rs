@@ -47,7 +47,7 @@ pub struct Exercise {
     pub lesson: String,
     /// Sizes and scale, a line each.
     pub facts: Vec<String>,
-    /// Every step that is more than a copy, in the order of the computation.
+    /// What is given, then every step that is more than a copy, each in the order of the computation.
     pub tables: Vec<Table>,
 }
 
@@ -142,10 +142,16 @@ pub fn exercise(
             copies.push(trace.plan().formula(step, Layout::Rows).equation);
             continue;
         }
-        let number = tables.len() + 1;
         if let Some(table) = table(problem, trace, step, blanks, digits) {
-            tables.push(Table { number, copies: std::mem::take(&mut copies), ..table });
+            let is_given = table.filled == Filled::Given;
+            let copies = if is_given { Vec::new() } else { std::mem::take(&mut copies) };
+            tables.push(Table { copies, ..table });
         }
+    }
+    // The problem stands before the steps; their order is kept.
+    tables.sort_by_key(|table| table.filled != Filled::Given);
+    for (table, number) in tables.iter_mut().zip(1..) {
+        table.number = number;
     }
     let facts = facts(&problem.attention, problem.labels.queries.len(), problem.labels.keys.len());
     Exercise { label, title: problem.title.clone(), again, lesson, facts, tables }
