@@ -157,6 +157,22 @@ fn a_sheet_may_be_filled_in_little_by_little() {
     assert!(!wrong.out.contains("Two mistakes"), "{}", wrong.out);
 }
 
+/// Exercise 2 of seed 7: in head 1 the query of c is (0, 1), the keys are (2, 1), (1, 1), (0, 0), so its scores are 1, 1, 0 over
+/// √2, and the weights 2.0281, 2.0281 and 1 over 5.0562: 0.4011, 0.4011, 0.1978. Beside blanks 0.4 is 0.40; 0.3 is wrong.
+#[test]
+fn a_few_short_numbers_are_judged_as_two_decimals() {
+    let room = tempfile::tempdir().unwrap();
+    let graded = |row: &str| {
+        let rest = "[_, _, _]";
+        let text = format!("weights:\n- [{rest}, {rest}, {row}]\n- [{rest}, {rest}, {rest}]\n");
+        fs::write(room.path().join("mine.yaml"), text).unwrap();
+        run::run(room.path(), &["check", "random:7/2", "mine.yaml"])
+    };
+    let right = graded("[0.4, 0.40, 0.2]");
+    assert!(right.status == Some(0) && right.out.contains("2 decimals"), "{}{}", right.out, right.err);
+    assert_eq!(graded("[0.4, 0.3, 0.2]").status, Some(1));
+}
+
 /// Scores without their scale: 2, −6 and −2 in row a of head 2. Half a sheet is enough to give the mistake a name.
 #[test]
 fn a_known_mistake_is_named_on_a_sheet_with_blanks() {

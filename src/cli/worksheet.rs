@@ -208,6 +208,7 @@ fn exercise(args: &WorksheetArgs, name: &str, digits: usize) -> Outcome<Exercise
     };
     let (label, named) = match &drawn {
         Some(drawing) => (drawing.label(), drawing.to_string()),
+        None if name == "-" => (source, name.to_owned()),
         None => (name.to_owned(), name.to_owned()),
     };
     let lesson = lesson::again(&named, args.allow_outside);

@@ -153,7 +153,9 @@ fn grid(sheet: &Sheet, table: &Table) -> String {
         format!("\\begin{{tabular}}[t]{{r|{}}}\n& {} {end}\n", column.repeat(count), names.join(" & "));
     for (r, name) in table.rows.iter().enumerate() {
         let room = if is_to_write { "\\room " } else { "" };
-        let cell = |c: usize| match table.cell(r, c, sheet.is_key).map(tex::text) {
+        // A minus, where text has a hyphen.
+        let number = |number: &str| tex::text(number).replacen('-', "\\textminus{}", 1);
+        let cell = |c: usize| match table.cell(r, c, sheet.is_key).map(number) {
             Some(number) if is_blank => format!("\\textbf{{{number}}}"),
             Some(number) => number,
             None => String::new(),
