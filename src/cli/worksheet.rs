@@ -177,8 +177,8 @@ fn names(args: &WorksheetArgs) -> Outcome<Vec<String>> {
         MaskArg::None => Masked::None,
         MaskArg::Causal => Masked::Causal,
     };
-    let first = Drawing::checked(args.seed, args.d_model, args.heads, args.tokens, mask, 1)
-        .map_err(|fault| as_flag(fault))?;
+    let first =
+        Drawing::checked(args.seed, args.d_model, args.heads, args.tokens, mask, 1).map_err(as_flag)?;
     (1..=args.count).map(|exercise| Ok(first.numbered(exercise)?.to_string())).collect()
 }
 
