@@ -9,6 +9,7 @@
 //! run downwards only:
 //!
 //! - [`cli`]: what was typed; one short file a verb
+//! - [`course`]: what a learner does with a lesson: worksheets
 //! - [`stepper`]: a trace in the terminal, one step at a time, with a cursor
 //! - [`course`]: lessons told part by part: runs, figures, questions and tasks, computed and checked
 //! - [`views`]: a trace in, one format out

@@ -144,7 +144,9 @@ pub(crate) use n;
 
 #[cfg(test)]
 mod tests {
-    use super::{Language, fill, say_in, wanted};
+    use rust_i18n::replace_patterns;
+
+    use super::{Language, say_in, wanted};
 
     fn asked(arguments: &[&str], variables: &[(&str, &str)]) -> Language {
         let arguments: Vec<_> = arguments.iter().map(Into::into).collect();
@@ -175,7 +177,7 @@ mod tests {
         let found = say_in(Language::Zh, english);
         assert_eq!(found, english);
         assert_eq!(
-            fill(found, &[("what", "%{what}".to_owned())]),
+            replace_patterns(found, &["what"], &["%{what}".to_owned()]),
             "No entry: \"%{what}\" is 50% of it. Really."
         );
         assert_eq!(say_in(Language::Zh, "the input tokens"), "输入词元");

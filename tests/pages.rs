@@ -64,12 +64,25 @@ const PAGES: &[(&str, &[&str])] = &[
         "lessons@small-markdown",
         &["lessons", "render", "tests/lesson_pages/small.yaml", "--format", "markdown"],
     ),
+    ("worksheet@random-7", &["worksheet", "--random", "--seed", "7"]),
+    ("worksheet@random-7-key-narrow-ascii", &["worksheet", "random:7", "--key", "--width", "40", "--ascii"]),
+    ("worksheet@masks-all-markdown", &["worksheet", "masks", "--blanks", "all", "--format", "markdown"]),
+    (
+        "worksheet@random-7-latex",
+        &["worksheet", "--random", "--seed", "7", "--count", "2", "--format", "latex"],
+    ),
+    ("worksheet@random-7-key-html", &["worksheet", "random:7", "--key", "--format", "html"]),
+    (
+        "worksheet@random-7-yaml",
+        &["worksheet", "random:7,mask=causal", "--blanks", "all", "--format", "yaml"],
+    ),
     ("help", &["--help"]),
     ("help@trace", &["trace", "--help"]),
     ("help@compare", &["compare", "--help"]),
     ("help@params", &["params", "--help"]),
     ("help@mistakes", &["mistakes", "--help"]),
     ("help@lessons", &["lessons", "--help"]),
+    ("help@worksheet", &["worksheet", "--help"]),
 ];
 
 /// What a command prints to a pipe, in surroundings that say nothing about colour, width or language.
@@ -118,6 +131,7 @@ fn no_line_is_wider_than_the_page() {
             vec!["trace", "telltale", "--width", &wide, "--explain", "output[2]"],
             vec!["compare", "--width", &wide, "--variants", "single-head,multi-head,fused,flash,averaged"],
             vec!["lessons", "--width", &wide],
+            vec!["worksheet", "--blanks", "all", "--key", "--width", &wide],
             vec!["mistakes", "--width", &wide],
             vec!["mistakes", "mask-inverted", "--width", &wide],
             vec!["mistakes", "fp16-overflow", "--width", &wide, "--ascii"],

@@ -7,7 +7,7 @@ use super::files::Held;
 use super::gather::{Piece, gathered};
 use super::names::{Claim, Meaning, Part, folded, in_a_stem, meaning, own, whole};
 use super::{Answers, ORDER, Tensor, grid, told};
-use crate::arrays::Array;
+use crate::arrays::{Array, is_blank};
 use crate::fault::{Fault, Faults, Outcome};
 use crate::plan::{Name, Stack};
 
@@ -43,6 +43,9 @@ pub(super) fn answers(held: Vec<Held>, map: &[(String, String)], known: &[Name])
     let known: Vec<Name> = known.iter().filter_map(|name| whole(*name)).collect();
     let files: Vec<(String, bool)> = held.iter().map(|held| (held.file.clone(), held.text)).collect();
     let found = told::summary(&held);
+    let has_blanks =
+        |held: &Held| held.arrays.iter().any(|(_, array)| array.data.iter().any(|n| is_blank(*n)));
+    let by_hand: Vec<bool> = held.iter().map(has_blanks).collect();
     let mut answers = Answers::default();
     let mut entries = entries(held, map)?;
     let rank = output_rank(&entries);
@@ -81,10 +84,30 @@ pub(super) fn answers(held: Vec<Held>, map: &[(String, String)], known: &[Name])
     if !faults.is_empty() {
         return Err(Faults(faults));
     }
+    let blanks = |array: &Array| array.data.iter().filter(|number| is_blank(**number)).count();
+    let compared = chosen.len();
+    chosen.retain(|(_, _, called, array)| {
+        let is_given = array.data.is_empty() || blanks(array) < array.len();
+        if !is_given {
+            answers.left_out.push((called.clone(), "left blank".to_owned()));
+        }
+        is_given
+    });
+    if compared > 0 && chosen.is_empty() {
+        return Err(told::nothing_filled_in().in_source("ANSWERS").into());
+    }
+    for (_, name, _, array) in &chosen {
+        match blanks(array) {
+            0 => {}
+            blank => answers
+                .remarks
+                .push(format!("{blank} of the {} numbers of {name} are left blank", array.len())),
+        }
+    }
     if chosen.is_empty() {
         return Err(told::nothing(&found, &answers.left_out, &known).into());
     }
-    answers.tensors = with_grains(chosen, &files);
+    answers.tensors = with_grains(chosen, &files, &by_hand);
     Ok(answers)
 }
 
@@ -289,13 +312,19 @@ fn chosen_of(
     }
 }
 
-/// The tensors with their grains, each judged from its whole file.
-fn with_grains(chosen: Vec<(usize, Name, String, Array)>, files: &[(String, bool)]) -> Vec<Tensor> {
+/// The tensors with their grains, each judged from its whole file; `by_hand` says which files are sheets with blanks.
+fn with_grains(
+    chosen: Vec<(usize, Name, String, Array)>,
+    files: &[(String, bool)],
+    by_hand: &[bool],
+) -> Vec<Tensor> {
     let mut grains = vec![None; chosen.len()];
     for (file, (_, text)) in files.iter().enumerate() {
         let places: Vec<usize> = (0..chosen.len()).filter(|at| chosen[*at].0 == file).collect();
         let arrays: Vec<&Array> = places.iter().map(|at| &chosen[*at].3).collect();
-        for (at, grain) in places.into_iter().zip(grid::grains(&arrays, *text)) {
+        let found = grid::grains(&arrays, *text);
+        let found = if by_hand[file] { grid::at_hand(found, &arrays) } else { found };
+        for (at, grain) in places.into_iter().zip(found) {
             grains[at] = Some(grain);
         }
     }

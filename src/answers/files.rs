@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_yaml::Value;
 
+use super::{sheet, told};
 use crate::arrays::{self, Array, Format};
 use crate::fault::{Fault, Faults, Outcome, Place};
 use crate::lesson;
@@ -45,6 +46,12 @@ pub(super) fn held(path: &Path) -> Outcome<Held> {
         return Ok(named(file, arrays, &stem, true));
     }
     let format = Format::of(path).map_err(with_yaml)?;
+    if format == Format::Csv {
+        let text = arrays::text(path, arrays::limits::TEXT_BYTES)?;
+        if let Some(arrays) = sheet::arrays(&text, &arrays::place(path))? {
+            return Ok(Held { file, arrays, nameless: false, text: true });
+        }
+    }
     Ok(named(file, arrays::read_all(path)?, &stem, matches!(format, Format::Csv | Format::Json)))
 }
 
@@ -76,7 +83,9 @@ fn yaml(text: &str, stem: &str, source: &str) -> Outcome<Vec<(String, Array)>> {
     let array = |name: &str, value: Value| {
         let path = if name == stem { String::new() } else { format!("array {name}") };
         let place = Place { source: source.to_owned(), path, ..Place::default() };
-        arrays::nested(value).map(|array| (name.to_owned(), array)).map_err(|fault| fault.at(place))
+        arrays::nested_with_blanks(value)
+            .map(|array| (name.to_owned(), array))
+            .map_err(|fault| fault.at(place))
     };
     let refused = |fault: Fault| Err(Faults::from(fault.in_source(source)));
     match lesson::guarded_arrays(text, source)? {
@@ -89,8 +98,13 @@ fn yaml(text: &str, stem: &str, source: &str) -> Outcome<Vec<(String, Array)>> {
         Value::Null => refused(empty()),
         Value::Mapping(names) => {
             let mut arrays = Vec::with_capacity(names.len());
+            let is_given = |value: &Value| !value.is_null();
+            if !names.values().any(is_given) {
+                return refused(told::nothing_filled_in());
+            }
             for (name, value) in names {
                 match name.as_str() {
+                    Some(_) if !is_given(&value) => {}
                     Some(name) => arrays.push(array(name, value)?),
                     None => return refused(no_word()),
                 }
@@ -130,6 +144,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_blank_in_yaml_is_a_blank() {
+        let arrays = arrays("q: [[_, 2.5], [~, ___], [\"\", -1]]\nk:\nv:\n- -\n  - 1\n").unwrap();
+        assert_eq!(arrays.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["q", "v"]);
+        let blank = arrays[0].1.data.iter().map(|number| arrays::is_blank(*number)).collect::<Vec<_>>();
+        assert_eq!(blank, [true, false, true, true, true, false]);
+        assert_eq!((arrays[0].1.shape.as_slice(), arrays[1].1.shape.as_slice()), (&[3, 2][..], &[1, 2][..]));
+        assert!(!arrays::is_blank(f64::NAN));
+    }
+
+    #[test]
     fn yaml_that_is_no_array_is_refused() {
         for (text, message) in [
             ("q: &a [1]\nk: *a", "aliases"),
@@ -137,7 +161,8 @@ mod tests {
             ("q: [[1, 2], [3]]", "row 2 has 1 number"),
             ("q: [1, two]", "the text \"two\""),
             ("q: {a: 1}", "is an object"),
-            ("q:", "is null"),
+            ("q:\nk: ~", "nothing is filled in"),
+            ("q: hello", "the text \"hello\""),
             ("", "holds no arrays"),
             ("{}", "holds no arrays"),
             ("2: [1]", "no word"),

@@ -65,6 +65,18 @@ pub(super) fn grains(arrays: &[&Array], text: bool) -> Vec<Grain> {
     arrays.iter().zip(alone).map(|(array, grain)| grain.or(others).unwrap_or(otherwise(array))).collect()
 }
 
+/// The grains of a sheet that is being filled in by hand: a few numbers are too few to show that they are rounded, but
+/// nobody who writes 0.4 beside blanks means 0.400000. They are two decimals where all numbers lie on those.
+pub(super) fn at_hand(grains: Vec<Grain>, arrays: &[&Array]) -> Vec<Grain> {
+    let two = Grain::Decimals(2);
+    let mut numbers = telling(arrays.iter().copied());
+    let typed = |grain: &Grain| matches!(grain, Grain::Single | Grain::Double | Grain::Decimals(1));
+    match grains.iter().all(typed) && numbers.all(|number| two.round(number) == number) {
+        true => vec![two; grains.len()],
+        false => grains,
+    }
+}
+
 fn by_storage(kind: Kind) -> Option<Grain> {
     match kind {
         Kind::F16 => Some(Grain::Half),

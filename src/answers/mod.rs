@@ -17,6 +17,7 @@ mod layout;
 #[cfg(test)]
 mod layout_tests;
 mod names;
+mod sheet;
 #[cfg(test)]
 mod tests;
 mod told;

@@ -56,6 +56,15 @@ pub(super) fn nothing(found: &str, left_out: &[(String, String)], known: &[Name]
     .in_source("ANSWERS")
 }
 
+pub(super) fn nothing_filled_in() -> Fault {
+    let why = "every cell is still blank, and only what is filled in is compared";
+    Fault::new(
+        "nothing is filled in",
+        why,
+        "write your numbers where the sheet has _; a few are enough to begin with",
+    )
+}
+
 pub(super) fn twice(name: Name, one: &str, other: &str) -> Fault {
     Fault::new(
         format!("{name} is given twice"),

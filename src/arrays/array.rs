@@ -33,6 +33,16 @@ pub enum Kind {
     F64,
 }
 
+/// The number that stands where none was given: a cell that is left blank on a sheet of exercises.
+///
+/// Not-a-number with bits of its own, which no computation gives; only readers that are told to take blanks give it.
+pub const BLANK: f64 = f64::from_bits(0x7ff8_626c_616e_6b00);
+
+/// Whether a number is the one that stands for a blank.
+pub fn is_blank(number: f64) -> bool {
+    number.to_bits() == BLANK.to_bits()
+}
+
 impl Array {
     /// An array whose numbers fill its shape.
     ///

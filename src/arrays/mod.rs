@@ -22,10 +22,10 @@ pub mod safetensors;
 #[cfg(test)]
 mod witnesses;
 
-pub use array::{Array, Kind};
+pub use array::{Array, BLANK, Kind, is_blank};
 pub use document::Document;
 pub(crate) use file::{AGAIN, Opened, did_you_mean, failed_read, open, place, text, text_of_stdin};
-pub(crate) use nest::nested;
+pub(crate) use nest::{nested_with_blanks, stands_for_a_blank};
 
 use crate::fault::{Fault, Outcome, Place, nearest};
 

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::array::counted;
-use super::{Array, Kind, limits, numbers};
+use super::{Array, BLANK, Kind, limits, numbers};
 use crate::fault::Fault;
 
 /// What stands for a bare `NaN` between the reader of JSON and this one; as long as the word when in quotes.
@@ -26,6 +26,8 @@ pub(super) struct Nest {
     depth: Option<usize>,
     /// Where the reading is: an index a level, from 0.
     at: Vec<usize>,
+    /// Whether a number may be left blank.
+    blanks: bool,
     /// What went wrong, where serde's own error is empty.
     pub(super) trouble: Option<Fault>,
 }
@@ -38,10 +40,7 @@ impl Nest {
 
     /// Takes a number that stands where the reading is.
     fn number<E: Error>(&mut self, number: f64, kind: Kind) -> Result<(), E> {
-        let depth = self.at.len();
-        if self.sizes.len() > depth || *self.depth.get_or_insert(depth) != depth {
-            return Err(self.uneven());
-        }
+        self.settle()?;
         match (self.kind, kind) {
             (Some(before), now) if (before == Kind::Bool) != (now == Kind::Bool) => {
                 let what = format!("{} mixes numbers with true and false", number_name(&self.at));
@@ -52,6 +51,22 @@ impl Nest {
         }
         self.numbers.push(number);
         Ok(())
+    }
+
+    /// Takes a blank, which says nothing of what kind the numbers are.
+    fn blank<E: Error>(&mut self) -> Result<(), E> {
+        self.settle()?;
+        self.numbers.push(BLANK);
+        Ok(())
+    }
+
+    /// Sees to it that all numbers stand equally deep.
+    fn settle<E: Error>(&mut self) -> Result<(), E> {
+        let depth = self.at.len();
+        match self.sizes.len() > depth || *self.depth.get_or_insert(depth) != depth {
+            true => Err(self.uneven()),
+            false => Ok(()),
+        }
     }
 
     /// Compares a list that has ended with those before it on its level.
@@ -96,12 +111,13 @@ impl Nest {
     }
 }
 
-/// The array of nested lists that are held as values already, whatever they were read from.
+/// The array of nested lists that are held as values already, whatever they were read from; what is null, an empty text or
+/// underscores (`_`) is a number left blank.
 ///
 /// # Errors
 /// Where they are ragged, unevenly nested, or hold something else than numbers.
-pub(crate) fn nested<'de, D: Deserializer<'de>>(lists: D) -> Result<Array, Fault> {
-    let mut nest = Nest::default();
+pub(crate) fn nested_with_blanks<'de, D: Deserializer<'de>>(lists: D) -> Result<Array, Fault> {
+    let mut nest = Nest { blanks: true, ..Nest::default() };
     match (&mut nest).deserialize(lists) {
         Ok(()) => nest.into_array(),
         Err(error) => Err(nest.trouble.unwrap_or_else(|| {
@@ -201,6 +217,9 @@ impl<'de> Visitor<'de> for &mut Nest {
         if let Some(number) = word(text) {
             return self.number(number, Kind::F64);
         }
+        if self.blanks && stands_for_a_blank(text) {
+            return self.blank();
+        }
         let shown: String = text.chars().take(40).collect();
         let remedy = match text.trim().parse::<f64>() {
             Ok(_) => "write the number without quotes",
@@ -210,6 +229,9 @@ impl<'de> Visitor<'de> for &mut Nest {
     }
 
     fn visit_unit<E: Error>(self) -> Result<(), E> {
+        if self.blanks {
+            return self.blank();
+        }
         Err(self.not_a_number("null", "write NaN where a number is missing"))
     }
 
@@ -228,6 +250,11 @@ impl Nest {
             .get_or_insert(Fault { what: format!("{} {}", number_name(&self.at), fault.what), ..fault });
         E::custom("")
     }
+}
+
+/// Whether a text is what stands on a sheet where a number is to be written: nothing but underscores, if anything.
+pub(crate) fn stands_for_a_blank(text: &str) -> bool {
+    text.trim().chars().all(|c| c == '_')
 }
 
 fn word(text: &str) -> Option<f64> {

@@ -1,10 +1,11 @@
-//! The lesson that a verb was given: a name from `mha lessons`, or a path.
+//! The lesson that a verb was given: a name from `mha lessons`, `random:…` for a drawn exercise, or a path.
 
 use std::path::Path;
 
 use super::common::{Common, Lang};
 use super::params;
 use crate::course::Workshop;
+use crate::course::worksheet::{draw, drawing};
 use crate::fault::{Fault, Outcome, nearest, shell_word};
 use crate::lesson::{self, Language, Options, Piece, Problem, Saying, builtin, pieces};
 use crate::words;
@@ -121,6 +122,9 @@ pub(super) enum Claims {
 fn read(name: &str, options: &Options) -> Outcome<Problem> {
     if let Some(lesson) = builtin::find(name) {
         return builtin::load(lesson, options);
+    }
+    if name.starts_with(drawing::PREFIX) {
+        return draw::problem(&name.parse()?, options);
     }
     let path = Path::new(name);
     if name.is_empty() {

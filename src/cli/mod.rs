@@ -18,6 +18,7 @@ mod params_model;
 mod select;
 mod terminal;
 mod trace;
+mod worksheet;
 
 use std::ffi::OsString;
 
@@ -45,6 +46,7 @@ Start here:
   mha mistakes          what people get wrong, and how to mend it
   mha learn             the course: predict, then see
   mha lessons           worked examples that come with mha
+  mha worksheet         exercises for paper, and their key
 
 Every command has examples of its own: mha trace --help"
 )]
@@ -62,6 +64,7 @@ enum Verb {
     Mistakes(mistakes::MistakesArgs),
     Learn(learn::LearnArgs),
     Lessons(lessons::LessonsArgs),
+    Worksheet(worksheet::WorksheetArgs),
 }
 
 /// How a request ended.
@@ -101,6 +104,7 @@ impl Cli {
             Verb::Mistakes(args) => &args.common,
             Verb::Learn(args) => &args.common,
             Verb::Lessons(args) => args.common(),
+            Verb::Worksheet(args) => &args.common,
         }
     }
 
@@ -124,7 +128,7 @@ impl Cli {
             Verb::Check(args) => args.is_for_programs(),
             Verb::Params(args) => args.is_for_programs(),
             Verb::Mistakes(args) => args.is_for_programs(),
-            Verb::Learn(_) | Verb::Lessons(_) => false,
+            Verb::Learn(_) | Verb::Lessons(_) | Verb::Worksheet(_) => false,
         }
     }
 
@@ -137,6 +141,7 @@ impl Cli {
             Verb::Mistakes(args) => mistakes::run(args),
             Verb::Learn(args) => learn::run(args),
             Verb::Lessons(args) => lessons::run(args),
+            Verb::Worksheet(args) => worksheet::run(args),
         }
     }
 }

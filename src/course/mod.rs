@@ -2,7 +2,7 @@
 //!
 //! [`Workshop`] computes a lesson and whatever its parts speak of, each run once; [`validate`] sees whether all of it is
 //! true; [`command`] says which commands a lesson may show. [`dialogue`] teaches it, reads what is typed ([`answer`]), keeps
-//! what is done ([`progress`]), and knows five [`myths`].
+//! what is done ([`progress`]), and knows five [`myths`]; [`pages`] sets it as pages, and [`worksheet`] as exercises for paper.
 
 pub mod answer;
 pub mod command;
@@ -18,6 +18,7 @@ mod slips;
 mod tests;
 pub mod topics;
 pub mod validate;
+pub mod worksheet;
 pub mod workshop;
 
 pub use figures::Timed;

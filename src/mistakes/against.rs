@@ -1,9 +1,12 @@
 //! Two people's tensors beside each other: nobody says which of them is right.
 
+use std::borrow::Cow;
+
 use super::diagnose::{At, Measured};
 use super::difference::{Cell, Difference, Pair, compare};
 use super::fit;
 use crate::answers::{Answers, Expected, Layout, Tensor, each_reading, plain};
+use crate::arrays::is_blank;
 use crate::plan::{Name, Stack};
 
 /// A step that both have.
@@ -107,11 +110,20 @@ fn beside(one: &Tensor, other: &Tensor, widths: Widths) -> Compared {
     let has_hidden = matches!(one.name, Name::Stack(Stack::BiasedScores | Stack::MaskedScores));
     let of = |tensor: &Tensor| fit::tolerance(tensor.grain, seen.largest, 0.0).strict;
     compared.tolerance = of(one) + of(other);
+    let has_blanks = one.array.data.iter().chain(&other.array.data).any(|number| is_blank(*number));
     let expected = Expected { batch, sheets, rows, columns };
     let tolerance = compared.tolerance;
     let mut best: Option<(Vec<Layout>, Difference)> = None;
     for mut reading in each_reading(&one.array, &expected) {
-        for (theirs, ours) in reading.sheets.iter_mut().zip(&ours.sheets).filter(|_| has_hidden) {
+        let mut ours = Cow::Borrowed(&ours.sheets);
+        if has_blanks {
+            // What either of them left blank is no difference.
+            for (theirs, ours) in reading.sheets.iter_mut().zip(ours.to_mut()) {
+                fit::filled_in(theirs, ours);
+                fit::filled_in(ours, theirs);
+            }
+        }
+        for (theirs, ours) in reading.sheets.iter_mut().zip(ours.iter()).filter(|_| has_hidden) {
             theirs.zip_apply(ours, |theirs, ours| {
                 if seen.both_hide(*theirs, ours) {
                     *theirs = ours;
@@ -121,7 +133,7 @@ fn beside(one: &Tensor, other: &Tensor, widths: Widths) -> Compared {
         let difference = compare(&Pair {
             name: one.name,
             theirs: &reading.sheets,
-            ours: &ours.sheets,
+            ours: &ours,
             tolerance: &|_| tolerance,
             sheets,
             d_k: widths.d_k,
@@ -161,7 +173,7 @@ fn beside(one: &Tensor, other: &Tensor, widths: Widths) -> Compared {
 mod tests {
     use super::*;
     use crate::answers::Grain;
-    use crate::arrays::{Array, Kind};
+    use crate::arrays::{Array, BLANK, Kind};
 
     fn masked(data: [f64; 4]) -> Answers {
         let array = Array { shape: vec![1, 2, 2], data: data.to_vec(), kind: Kind::F64 };
@@ -184,6 +196,9 @@ mod tests {
         assert!(!agree([1.0, -1e9, 2.0, 3.1], [1.0, -1e9, 2.0, 3.0]));
         assert!(!agree([1.0, hides, 2.0, 3.1], [1.0, hides, 2.0, 3.0]));
         assert!(!agree([1.0, 0.5, 2.0, 3.0], [1.0, -1e9, 2.0, 3.0]), "it hides on one side only");
+        // what one of the two left blank is not compared
+        assert!(agree([1.0, BLANK, 2.0, 3.0], [1.0, 7.0, 2.0, BLANK]));
+        assert!(!agree([1.0, BLANK, 2.5, 3.0], [1.0, 7.0, 2.0, BLANK]));
         // large scores of every size hide nothing
         assert!(!agree([1e5, -1e6, -2e5, 3.0], [1e5, -1e6, -3e5, 3.0]));
     }

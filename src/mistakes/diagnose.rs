@@ -3,6 +3,8 @@
 //! Every form of every mistake is tried: its wrong plan is run as far as the tensors ask for, and must give all of
 //! them. If none does, two at once are tried. What nothing known gives is never named.
 
+use nalgebra::DMatrix;
+
 use super::Seen;
 use super::bench::Own;
 use super::court::{Court, Judged, Leniency, order};
@@ -11,6 +13,7 @@ use super::fit::{self, Fit};
 use super::search::{Hypothesis, Search};
 pub use super::verdict::{After, At, Checked, Diagnosis, Explanation, Measured, Partly, Status, Tried};
 use crate::answers::{Answers, Layout};
+use crate::arrays::is_blank;
 use crate::plan::{Call, Name, Plan, Stack};
 
 /// How many tolerances off a tensor must be so that a mistake is believed where rounding every step would explain it,
@@ -40,7 +43,7 @@ pub fn diagnose(call: &Call, right: &Plan, answers: &Answers) -> Diagnosis {
     if found.is_empty() {
         found = search.explanations(false);
     }
-    if found.is_empty() {
+    if found.is_empty() && is_enough(answers) {
         search.pairs();
         found = search.explanations(true);
         if found.is_empty() {
@@ -110,8 +113,27 @@ fn seen(court: &mut Court<'_>) -> Option<Seen> {
     let right = court.right.clone();
     let (expected, _) = Court::expected(&right, weights)?;
     let values = court.values(&right, &Own::new(), weights)?;
-    let theirs = court.plainest(exhibit, expected)?.sheets.clone();
-    Some(Seen { theirs, right: values.into_iter().map(|value| court.bench.get(value).clone()).collect() })
+    let mut theirs = court.plainest(exhibit, expected)?.sheets.clone();
+    let right: Vec<_> = values.into_iter().map(|value| court.bench.get(value).clone()).collect();
+    fill_in(&mut theirs, &right);
+    Some(Seen { theirs, right })
+}
+
+/// Of a sheet that is partly blank, so many numbers are asked for before two mistakes at once are looked for: some pair of
+/// them gives almost any few numbers.
+const ENOUGH: usize = 8;
+
+fn is_enough(answers: &Answers) -> bool {
+    let numbers = || answers.tensors.iter().flat_map(|tensor| tensor.array.data.iter());
+    let given = numbers().filter(|number| !is_blank(**number)).count();
+    given == numbers().count() || given >= ENOUGH
+}
+
+/// Takes what is left blank from the right numbers: it is no difference.
+fn fill_in(theirs: &mut [DMatrix<f64>], ours: &[DMatrix<f64>]) {
+    for (theirs, ours) in theirs.iter_mut().zip(ours) {
+        fit::filled_in(theirs, ours);
+    }
 }
 
 impl Diagnosis {
@@ -255,6 +277,7 @@ fn difference(court: &mut Court<'_>, exhibit: usize, how: &[Layout]) -> Option<D
     let tolerance = court.strictly(exhibit, &values);
     let mut theirs = court.reading(exhibit, expected, how)?.0.sheets.clone();
     let ours: Vec<_> = values.iter().map(|value| court.bench.get(*value).clone()).collect();
+    fill_in(&mut theirs, &ours);
     if matches!(name, Name::Stack(Stack::BiasedScores | Stack::MaskedScores)) {
         // A large negative number hides as well as −∞: no difference.
         let seen = fit::Seen::of(name, ours.iter());
@@ -302,7 +325,10 @@ fn after(court: &mut Court<'_>, right: &Plan, seen: Option<&Seen>, first: usize)
     let name = court.exhibits[first].tensor.name;
     let plan = court.right.clone();
     let (expected, ids) = Court::expected(&plan, name)?;
-    let sheets = court.plainest(first, expected)?.sheets.clone();
+    let mut sheets = court.plainest(first, expected)?.sheets.clone();
+    let ours = court.values(&plan, &Own::new(), name)?;
+    let ours: Vec<_> = ours.into_iter().map(|value| court.bench.get(value).clone()).collect();
+    fill_in(&mut sheets, &ours);
     let own: Own = ids.iter().copied().zip(sheets.into_iter().map(|sheet| court.bench.keep(sheet))).collect();
     let rest: Vec<usize> = (first + 1..court.exhibits.len()).collect();
     if rest.is_empty() {

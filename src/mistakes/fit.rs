@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use crate::answers::Grain;
+use crate::arrays::is_blank;
 use crate::plan::{Name, Stack};
 
 /// How far two numbers may lie apart.
@@ -113,13 +114,24 @@ impl Seen {
     }
 }
 
-/// How far apart two numbers are; NaN agrees with NaN, ∞ with ∞ of the same sign.
+/// How far apart two numbers are; NaN agrees with NaN, ∞ with ∞ of the same sign, and a blank with everything.
 pub(super) fn distance(theirs: f64, ours: f64) -> f64 {
-    if theirs == ours || (theirs.is_nan() && ours.is_nan()) {
+    if theirs == ours || is_blank(theirs) || (theirs.is_nan() && ours.is_nan()) {
         return 0.0;
     }
     let distance = (theirs - ours).abs();
     if distance.is_nan() { f64::INFINITY } else { distance }
+}
+
+/// What is left blank in one matrix, taken from another of the same size.
+pub(super) fn filled_in(theirs: &mut DMatrix<f64>, ours: &DMatrix<f64>) {
+    if theirs.shape() == ours.shape() {
+        theirs.zip_apply(ours, |theirs, ours| {
+            if is_blank(*theirs) {
+                *theirs = ours;
+            }
+        });
+    }
 }
 
 /// The largest and the smallest number that is one.

@@ -6,6 +6,7 @@ use super::diagnose::{At, Measured};
 use super::draft::Wrong;
 use super::fit;
 use crate::answers::{Expected, Layout};
+use crate::arrays::is_blank;
 use crate::plan::{Name, Stack};
 
 impl Court<'_> {
@@ -52,7 +53,7 @@ impl Court<'_> {
         let mut measured = Measured { largest: 0.0, at: at(0, 0, 0), first: at(0, 0, 0), cells: 0, of: 0 };
         for (sheet, (theirs, value)) in reading.sheets.iter().zip(values).enumerate() {
             let ours = bench.get(*value);
-            measured.of += ours.len();
+            measured.of += theirs.iter().filter(|number| !is_blank(**number)).count();
             for row in 0..ours.nrows() {
                 for column in 0..ours.ncols() {
                     let (theirs, ours) = (theirs[(row, column)], ours[(row, column)] * factor);
