@@ -12,6 +12,7 @@ use crate::params::{Dtype, Key, Report, Settings, presets};
 use crate::views::page::Layout;
 use crate::views::params::Words;
 use crate::views::{self, params_csv, params_json, presets as presets_view};
+use crate::words::{Language, in_language};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -175,19 +176,20 @@ impl Sizes {
 }
 
 impl ParamsArgs {
-    /// Whether what is written is for programs, which read English.
+    /// Whether what is written is English in every language: what programs read, and figures explained one by one.
     pub(super) fn is_for_programs(&self) -> bool {
-        matches!(self.format, Format::Json | Format::Csv)
+        self.format != Format::Table || self.whole.explain.is_some()
     }
 }
 
 /// Lists models, reports on a whole one, or counts one attention layer.
 pub(super) fn run(args: &ParamsArgs) -> Outcome<Ending> {
+    // Of these pages only that of one layer is there in Chinese.
     if args.list {
-        return list(args);
+        return in_language(Language::En, || list(args));
     }
     if let Some(subject) = params_model::subject(args)? {
-        return params_model::run(args, subject);
+        return in_language(Language::En, || params_model::run(args, subject));
     }
     if let Some(flag) = args.whole.given() {
         let why = "without a model there is only one attention layer to report on";

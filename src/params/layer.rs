@@ -2,6 +2,7 @@
 
 use super::figure::{Figure, sum};
 use crate::fault::{Fault, Outcome};
+use crate::words::n;
 
 /// The sizes of one attention layer; everything it costs follows from them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +67,7 @@ impl Kind {
     /// The field's abbreviation.
     pub fn short(self) -> &'static str {
         match self {
-            Self::SingleHead => "single head",
+            Self::SingleHead => n!("single head"),
             Self::MultiHead => "MHA",
             Self::GroupedQuery => "GQA",
             Self::MultiQuery => "MQA",

@@ -1,6 +1,7 @@
 //! Attention layers of well-known models, as rows of a table.
 
 use crate::fault::{Fault, Outcome, nearest};
+use crate::words::n;
 
 /// The attention layers of a published model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,8 +46,10 @@ pub const PRESETS: &[Preset] = &[
         layers: 6,
         bias: false,
         context: None,
-        remark: "These are the encoder's 6 layers; the decoder's 6 have self- and cross-attention of the same \
-                 sizes.",
+        remark: n!(
+            "These are the encoder's 6 layers; the decoder's 6 have self- and cross-attention of the same \
+                 sizes."
+        ),
     },
     Preset {
         name: "bert-base",
@@ -60,8 +63,10 @@ pub const PRESETS: &[Preset] = &[
         layers: 12,
         bias: true,
         context: Some(512),
-        remark: "An encoder reads its text once and keeps no KV cache; the cache is what a decoder of this size \
-                 would keep.",
+        remark: n!(
+            "An encoder reads its text once and keeps no KV cache; the cache is what a decoder of this size \
+                 would keep."
+        ),
     },
     Preset {
         name: "bert-large",
@@ -75,8 +80,10 @@ pub const PRESETS: &[Preset] = &[
         layers: 24,
         bias: true,
         context: Some(512),
-        remark: "An encoder reads its text once and keeps no KV cache; the cache is what a decoder of this size \
-                 would keep.",
+        remark: n!(
+            "An encoder reads its text once and keeps no KV cache; the cache is what a decoder of this size \
+                 would keep."
+        ),
     },
     Preset {
         name: "gpt3-175b",
@@ -90,8 +97,10 @@ pub const PRESETS: &[Preset] = &[
         layers: 96,
         bias: true,
         context: Some(2048),
-        remark: "Every other layer of GPT-3 attends within bands only; the products are counted as if all attended \
-                 to everything.",
+        remark: n!(
+            "Every other layer of GPT-3 attends within bands only; the products are counted as if all attended \
+                 to everything."
+        ),
     },
     Preset {
         name: "llama-2-7b",

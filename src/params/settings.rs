@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::presets::{BASE, Preset};
 use super::{Biases, Layer, neighbours};
 use crate::fault::{Fault, Faults, Outcome};
+use crate::words::{n, t};
 
 /// A size that can be given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -211,11 +212,11 @@ impl Settings {
 
     /// One layer of which nothing is known yet: the base Transformer's sizes stand in for what is not given.
     pub fn of_flags() -> Self {
-        let stand_in = || Origin::Default(format!("as {}", BASE.name));
+        let stand_in = || Origin::Default(t!("as %{model}", model = BASE.name));
         let given = [(Key::DModel, BASE.d_model), (Key::NumHeads, BASE.num_heads)]
             .map(|(key, value)| (key, (value, stand_in())))
             .into();
-        let bias = (false, Origin::Default("not given".into()));
+        let bias = (false, Origin::Default(n!("not given").into()));
         Self { model: "custom", family: "custom", preset: None, assumed: false, given, bias }
     }
 
@@ -270,9 +271,10 @@ impl Settings {
         }
         let d_v = self.get(Key::DV).unwrap_or_else(|| derived(d_k.0, "d_k".into()));
         let source = self.get(Key::DKvModel).unwrap_or_else(|| derived(d_model, "d_model".into()));
-        let layers = self.get(Key::Layers).unwrap_or_else(|| derived(1, "one layer".into()));
-        let seq_len = self.get(Key::SeqLen).unwrap_or_else(|| derived(SEQ_LEN, "an example length".into()));
-        let batch = self.get(Key::Batch).unwrap_or_else(|| derived(1, "not given".into()));
+        let layers = self.get(Key::Layers).unwrap_or_else(|| derived(1, n!("one layer").into()));
+        let seq_len =
+            self.get(Key::SeqLen).unwrap_or_else(|| derived(SEQ_LEN, n!("an example length").into()));
+        let batch = self.get(Key::Batch).unwrap_or_else(|| derived(1, n!("not given").into()));
         let layer = Layer {
             d_model,
             d_kv_model: source.0,

@@ -3,6 +3,7 @@
 use super::settings::{Key, Settings, Shape};
 use super::{Dtype, report};
 use crate::fault::{Fault, Faults, Outcome, nearest};
+use crate::words::n;
 
 /// What a sweep asks for: `num-heads=1,4,8`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,10 +76,10 @@ impl Column {
     pub fn name(self) -> &'static str {
         match self {
             Self::DK => "d_k",
-            Self::Parameters => "parameters",
-            Self::Multiplications => "multiplications",
-            Self::Exponentials => "exponentials",
-            Self::KvCache => "KV cache bytes",
+            Self::Parameters => n!("parameters"),
+            Self::Multiplications => n!("multiplications"),
+            Self::Exponentials => n!("exponentials"),
+            Self::KvCache => n!("KV cache bytes"),
         }
     }
 
@@ -115,12 +116,12 @@ impl Column {
     /// Why the number does not change when `key` does; empty where there is no short reason.
     pub fn why_unchanged(self, key: Key) -> &'static str {
         match (key, self) {
-            (Key::NumHeads, Self::Parameters) => "heads divide them, they do not add any",
-            (Key::NumHeads, Self::Multiplications) => "more heads, each narrower by as much",
-            (Key::NumHeads, Self::KvCache) => "the key and value heads are as wide together as before",
-            (Key::NumKvHeads, Self::Exponentials) => "every query head keeps a softmax of its own",
-            (Key::SeqLen | Key::Batch, Self::Parameters) => "no matrix knows how many tokens will come",
-            (Key::DModel, Self::Exponentials) => "one a score, and scores are h·n²",
+            (Key::NumHeads, Self::Parameters) => n!("heads divide them, they do not add any"),
+            (Key::NumHeads, Self::Multiplications) => n!("more heads, each narrower by as much"),
+            (Key::NumHeads, Self::KvCache) => n!("the key and value heads are as wide together as before"),
+            (Key::NumKvHeads, Self::Exponentials) => n!("every query head keeps a softmax of its own"),
+            (Key::SeqLen | Key::Batch, Self::Parameters) => n!("no matrix knows how many tokens will come"),
+            (Key::DModel, Self::Exponentials) => n!("one a score, and scores are h·n²"),
             _ => "",
         }
     }

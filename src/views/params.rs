@@ -8,6 +8,7 @@ use super::page::Page;
 use super::params_memory;
 use crate::params::report::{Compute, Parameters, Report};
 use crate::params::{Figure, Key, Kind, Layer, Origin};
+use crate::words::{say, t};
 
 /// How much a page says beside its tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,32 +92,34 @@ pub(super) fn count(value: u64) -> String {
 
 /// `one layer`, `all 6 layers`.
 pub(super) fn all(layers: u64) -> String {
-    if layers == 1 { "one layer".into() } else { format!("all {} layers", count(layers)) }
+    if layers == 1 { t!("one layer") } else { t!("all %{layers} layers", layers = count(layers)) }
 }
 
 fn heads(number: u64) -> String {
-    if number == 1 { "1 head".into() } else { format!("{} heads", count(number)) }
+    if number == 1 { t!("1 head") } else { t!("%{heads} heads", heads = count(number)) }
 }
 
 fn heading(sheet: &mut Sheet, report: &Report) {
     let settings = &report.settings;
     sheet.title(&match settings.preset {
-        Some(preset) => format!("The attention layers of {} ({})", preset.name, preset.source),
-        None => "An attention layer of your own sizes".to_owned(),
+        Some(preset) => {
+            t!("The attention layers of %{model} (%{source})", model = preset.name, source = preset.source)
+        }
+        None => t!("An attention layer of your own sizes"),
     });
     sheet.text.remove(0); // no blank line above the first title
     if settings.assumed {
-        sheet.say(
+        sheet.say(&t!(
             "You named no model, so this is the base Transformer. Name a preset (mha params bert-base), give sizes \
-             (mha params --d-model 768 --num-heads 12), or see mha params --list.",
-        );
+             (mha params --d-model 768 --num-heads 12), or see mha params --list."
+        ));
     }
-    sheet.say(
+    sheet.say(&t!(
         "Attention only: the projections W_Q, W_K, W_V, W_O and what is done with them. Embeddings, feed-forward \
-         layers, norms and the output layer are not counted, so these are not the whole model's numbers.",
-    );
+         layers, norms and the output layer are not counted, so these are not the whole model's numbers."
+    ));
     let remark = settings.preset.map_or("", |preset| preset.remark);
-    sheet.say(remark);
+    sheet.say(say(remark));
 }
 
 fn origin<'a>(flag: &'a str, origin: &'a Origin) -> &'a str {
@@ -124,36 +127,47 @@ fn origin<'a>(flag: &'a str, origin: &'a Origin) -> &'a str {
         Origin::Flag | Origin::Instead(..) => flag,
         Origin::Sweep => "--sweep",
         Origin::Preset(name) => name,
-        Origin::Default(how) => how,
+        Origin::Default(how) => say(how),
     }
 }
 
 fn at_a_glance(sheet: &mut Sheet, report: &Report) {
     let layer = &report.shape.layer;
-    sheet.title("1. The layer at a glance");
+    sheet.title(&t!("1. The layer at a glance"));
     let row = |(key, value, from): &(Key, u64, Origin)| {
         let sign = if key.symbol() == key.name() { "" } else { key.symbol() };
         (key.name().to_owned(), vec![sign.to_owned(), count(*value), origin(key.flag(), from).to_owned()])
     };
     let mut rows: Vec<_> = report.shape.sizes.iter().map(row).collect();
-    let has = if layer.biases.any() { "yes" } else { "no" };
+    let has = if layer.biases.any() { t!("yes") } else { t!("no") };
     let from = origin("--bias", &report.shape.bias_origin);
-    rows.push(("biases".into(), ["", has, from].map(String::from).to_vec()));
-    sheet.table("", &[("sign", Side::Left), ("value", Side::Right), ("from", Side::Left)], rows);
+    rows.push((t!("biases"), vec![String::new(), has, from.to_owned()]));
+    sheet.table(
+        "",
+        &[(&t!("sign"), Side::Left), (&t!("value"), Side::Right), (&t!("from"), Side::Left)],
+        rows,
+    );
     replaced(sheet, report);
     let Layer { num_heads, num_kv_heads, .. } = *layer;
     let kind = layer.kind();
     sheet.say(&match kind {
-        Kind::SingleHead => "Single-head attention: one softmax a query, over the whole width.".into(),
+        Kind::SingleHead => t!("Single-head attention: one softmax a query, over the whole width."),
         Kind::MultiHead => {
-            format!("Multi-head attention (MHA): each of the {num_heads} heads has keys and values of its own.")
+            t!(
+                "Multi-head attention (MHA): each of the %{heads} heads has keys and values of its own.",
+                heads = num_heads
+            )
         }
-        Kind::GroupedQuery => format!(
-            "Grouped-query attention (GQA): each of the {num_kv_heads} key/value heads serves {} query heads.",
-            num_heads / num_kv_heads
+        Kind::GroupedQuery => t!(
+            "Grouped-query attention (GQA): each of the %{kv_heads} key/value heads serves %{group} query heads.",
+            kv_heads = num_kv_heads,
+            group = num_heads / num_kv_heads
         ),
         Kind::MultiQuery => {
-            format!("Multi-query attention (MQA): all {num_heads} query heads share one key/value head.")
+            t!(
+                "Multi-query attention (MQA): all %{heads} query heads share one key/value head.",
+                heads = num_heads
+            )
         }
     });
 }
@@ -167,35 +181,39 @@ fn replaced(sheet: &mut Sheet, report: &Report) {
         }
     }
     if let Origin::Instead(_, had) = report.shape.bias_origin {
-        before.push(if had == 0 { "no biases".into() } else { "biases".into() });
+        before.push(if had == 0 { t!("no biases") } else { t!("biases") });
     }
     if !before.is_empty() {
-        sheet.say(&format!(
-            "Flags replace what {} has: {}. So this is no longer that model.",
-            report.settings.model,
-            before.join(", ")
+        sheet.say(&t!(
+            "Flags replace what %{model} has: %{sizes}. So this is no longer that model.",
+            model = report.settings.model,
+            sizes = before.join(&t!(", "))
         ));
     }
 }
 
 fn parameters(sheet: &mut Sheet, report: &Report) {
     let Parameters { matrices, .. } = &report.parameters;
-    sheet.title("2. Parameters");
+    sheet.title(&t!("2. Parameters"));
     let shape = |sizes: &[u64]| sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(" × ");
     let rows = matrices.iter().map(|matrix| {
         let Figure { formula, factors, value } = &matrix.count;
         let if_it_had = if matrix.name.starts_with('b') && !report.shape.layer.biases.any() {
-            " (if it had)"
+            t!(" (if it had)")
         } else {
-            ""
+            String::new()
         };
         (
             format!("{}{if_it_had}", matrix.name),
             vec![shape(&matrix.shape), formula.clone(), factors.clone(), count(*value)],
         )
     });
-    let columns =
-        [("shape", Side::Left), ("formula", Side::Left), ("factors", Side::Left), ("numbers", Side::Right)];
+    let columns = [
+        (&*t!("shape"), Side::Left),
+        (&*t!("formula"), Side::Left),
+        (&*t!("factors"), Side::Left),
+        (&*t!("numbers"), Side::Right),
+    ];
     sheet.table("", &columns, rows.collect());
     parameter_totals(sheet, report);
     single_head(sheet, report);
@@ -204,8 +222,8 @@ fn parameters(sheet: &mut Sheet, report: &Report) {
 fn parameter_totals(sheet: &mut Sheet, report: &Report) {
     let totals = &report.parameters;
     let layers = all(report.shape.layers);
-    let mut columns =
-        vec![("one layer", Side::Right), ("layers × one layer", Side::Left), (&*layers, Side::Right)];
+    let (one, product) = (t!("one layer"), t!("layers × one layer"));
+    let mut columns = vec![(&*one, Side::Right), (&*product, Side::Left), (&*layers, Side::Right)];
     if report.shape.layers == 1 {
         columns.truncate(1);
     }
@@ -215,15 +233,15 @@ fn parameter_totals(sheet: &mut Sheet, report: &Report) {
         (name.to_owned(), cells)
     };
     let rows = vec![
-        row("without biases", totals.without_biases, &totals.all_without_biases),
-        row("with biases", totals.with_biases, &totals.all_with_biases),
+        row(&t!("without biases"), totals.without_biases, &totals.all_without_biases),
+        row(&t!("with biases"), totals.with_biases, &totals.all_with_biases),
     ];
     sheet.text.push('\n');
     sheet.table("", &columns, rows);
-    sheet.say(if report.shape.layer.biases.any() {
-        "This layer has biases; everything below counts them."
+    sheet.say(&if report.shape.layer.biases.any() {
+        t!("This layer has biases; everything below counts them.")
     } else {
-        "This layer has no biases; everything below counts none."
+        t!("This layer has no biases; everything below counts none.")
     });
 }
 
@@ -231,14 +249,14 @@ fn single_head(sheet: &mut Sheet, report: &Report) {
     let totals = &report.parameters;
     let layer = &report.shape.layer;
     if layer.num_heads > 1 {
-        let of = |number: u64, d_k: u64| format!("{} of {d_k}", heads(number));
+        let of = |number: u64, d_k: u64| t!("%{heads} of %{d_k}", heads = heads(number), d_k = d_k);
         let (these, one) = (of(layer.num_heads, layer.d_k), of(1, totals.single_head.d_k));
         let pairs = totals.matrices.iter().zip(&totals.single_head_matrices);
         let mut rows: Vec<_> = pairs
             .map(|(many, one)| (many.name.to_owned(), vec![count(many.count.value), count(one.count.value)]))
             .collect();
         let sums = vec![count(totals.without_biases), count(totals.single_head_total)];
-        rows.push(("together".into(), sums));
+        rows.push((t!("together"), sums));
         sheet.text.push('\n');
         sheet.table("", &[(&*these, Side::Right), (&*one, Side::Right)], rows);
     }
@@ -256,29 +274,43 @@ fn single_head_in_words(report: &Report) -> String {
     if g < h {
         let saved = count(single_head_total.saturating_sub(without_biases));
         let would = if squares { four } else { count(single_head_total) };
-        return format!(
-            "Not equal, because keys and values are shared: W_K and W_V are {g} heads wide, not {h}, which saves \
-             {saved} numbers. With g = h the two would be equal: {would}."
+        return t!(
+            "Not equal, because keys and values are shared: W_K and W_V are %{g} heads wide, not %{h}, which saves \
+             %{saved} numbers. With g = h the two would be equal: %{would}.",
+            g = g,
+            h = h,
+            saved = saved,
+            would = would
         );
     }
-    let lead = if h == 1 { "This is one head" } else { "Equal" };
+    let lead = if h == 1 { t!("This is one head") } else { t!("Equal") };
     if squares {
-        return format!(
-            "{lead}: {width} = d_model, so the four matrices hold {four}, however many heads there are. Heads divide \
-             the matrices; they do not add any."
+        return t!(
+            "%{lead}: %{width} = d_model, so the four matrices hold %{four}, however many heads there are. Heads divide \
+             the matrices; they do not add any.",
+            lead = lead,
+            width = width,
+            four = four
         );
     }
     let why = if single.d_k != d_model {
-        format!("{width} is not d_model = {d_model}")
+        t!("%{width} is not d_model = %{d_model}", width = width, d_model = d_model)
     } else if single.d_v != d_model {
-        format!("h·d_v = {} is not d_model = {d_model}", single.d_v)
+        t!("h·d_v = %{width} is not d_model = %{d_model}", width = single.d_v, d_model = d_model)
     } else {
-        format!("d_kv_model = {d_kv_model} is not d_model = {d_model}")
+        t!(
+            "d_kv_model = %{d_kv_model} is not d_model = %{d_model}",
+            d_kv_model = d_kv_model,
+            d_model = d_model
+        )
     };
-    format!(
-        "{lead}: a head of the same whole width needs the same four matrices. But {why}, so they hold {} and not \
-         {four}.",
-        count(without_biases)
+    t!(
+        "%{lead}: a head of the same whole width needs the same four matrices. But %{why}, so they hold %{numbers} and not \
+         %{four}.",
+        lead = lead,
+        why = why,
+        numbers = count(without_biases),
+        four = four
     )
 }
 
@@ -287,14 +319,15 @@ fn compute(sheet: &mut Sheet, report: &Report) {
         &report.compute;
     let (layer, shape) = (&report.shape.layer, &report.shape);
     let batch = if shape.batch == 1 { String::new() } else { format!(", B = {}", count(shape.batch)) };
-    sheet.title(&format!("3. Work of one layer on n = {} tokens{batch}", count(shape.seq_len)));
-    let many = if layer.num_heads == 1 { "this layer".to_owned() } else { heads(layer.num_heads) };
-    let columns = [
-        ("formula", Side::Left),
-        ("factors", Side::Left),
-        (&*many, Side::Right),
-        ("1 wide head", Side::Right),
-    ];
+    sheet.title(&t!(
+        "3. Work of one layer on n = %{n} tokens%{batch}",
+        n = count(shape.seq_len),
+        batch = batch
+    ));
+    let many = if layer.num_heads == 1 { t!("this layer") } else { heads(layer.num_heads) };
+    let (formula, factors, wide) = (t!("formula"), t!("factors"), t!("1 wide head"));
+    let columns =
+        [(&*formula, Side::Left), (&*factors, Side::Left), (&*many, Side::Right), (&*wide, Side::Right)];
     let row = |name: &str, figure: &Figure, single: u64| {
         (
             name.to_owned(),
@@ -303,25 +336,25 @@ fn compute(sheet: &mut Sheet, report: &Report) {
     };
     let mut rows: Vec<_> =
         products.iter().map(|(product, single)| row(product.name, &product.count, *single)).collect();
-    let sum = vec!["sum".into(), String::new(), count(*multiplications), count(*single_head_multiplications)];
-    rows.push(("together".into(), sum));
-    sheet.text.push_str(&sheet.page.paragraph("Multiplications", 0));
-    sheet.table("product", &columns, rows);
+    let sum = vec![t!("sum"), String::new(), count(*multiplications), count(*single_head_multiplications)];
+    rows.push((t!("together"), sum));
+    sheet.text.push_str(&sheet.page.paragraph(&t!("Multiplications"), 0));
+    sheet.table(&t!("product"), &columns, rows);
     sheet.say(&products_in_words(report));
     let single = report.compute.single_head_exponentials;
     sheet.text.push('\n');
     sheet.table(
         "",
         &columns,
-        vec![row("exponentials", exponentials, single), row("scores kept", exponentials, single)],
+        vec![row(&t!("exponentials"), exponentials, single), row(&t!("scores kept"), exponentials, single)],
     );
     if layer.num_heads > 1 {
-        sheet.say(&format!(
-            "So more heads are not quite free: {} softmaxes take {} exponentials where one would take {}, and as many \
-             scores are kept (unless a kernel such as FlashAttention keeps none).",
-            layer.num_heads,
-            count(exponentials.value),
-            count(single)
+        sheet.say(&t!(
+            "So more heads are not quite free: %{heads} softmaxes take %{exponentials} exponentials where one would take \
+             %{single}, and as many scores are kept (unless a kernel such as FlashAttention keeps none).",
+            heads = layer.num_heads,
+            exponentials = count(exponentials.value),
+            single = count(single)
         ));
     }
 }
@@ -330,18 +363,27 @@ fn products_in_words(report: &Report) -> String {
     let Compute { multiplications, single_head_multiplications, multiplications_of_all_layers, .. } =
         report.compute;
     let same = if report.shape.layer.num_heads == 1 {
-        "One head: the two columns are the same layer.".to_owned()
+        t!("One head: the two columns are the same layer.")
     } else if multiplications == single_head_multiplications {
-        "Equal: h heads of d_k multiply as much as one head of h·d_k.".to_owned()
+        t!("Equal: h heads of d_k multiply as much as one head of h·d_k.")
     } else {
         let fewer = single_head_multiplications.saturating_sub(multiplications);
-        format!("Shared keys and values save {} multiplications; Q·Kᵀ and A·V cost the same.", count(fewer))
+        t!(
+            "Shared keys and values save %{fewer} multiplications; Q·Kᵀ and A·V cost the same.",
+            fewer = count(fewer)
+        )
     };
     let layers = match report.shape.layers {
         1 => String::new(),
-        many => format!(" All {many} layers: {}.", count(multiplications_of_all_layers)),
+        many => t!(
+            " All %{layers} layers: %{multiplications}.",
+            layers = many,
+            multiplications = count(multiplications_of_all_layers)
+        ),
     };
-    format!(
-        "{same}{layers} All n² pairs are counted: a causal mask saves work only where a kernel skips what it hides."
+    t!(
+        "%{same}%{layers} All n² pairs are counted: a causal mask saves work only where a kernel skips what it hides.",
+        same = same,
+        layers = layers
     )
 }

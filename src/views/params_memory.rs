@@ -7,6 +7,7 @@ use super::params::{Sheet, all, count};
 use crate::params::report::{Memory, Report};
 use crate::params::sweep::{Column, MEASURED_IN, Sweep};
 use crate::params::{Figure, Key, Kind};
+use crate::words::{say, t};
 
 /// `12 KiB`.
 fn size(value: u64) -> String {
@@ -18,54 +19,59 @@ pub(super) fn memory(sheet: &mut Sheet, report: &Report) {
     let Memory { parameters, score_dtype, scores, scores_of_all_layers, cache_per_token, cache } =
         &report.memory;
     let shape = &report.shape;
-    sheet.title("4. Memory");
-    let caption = format!("Parameters of {}: numbers × bytes each", all(shape.layers));
+    sheet.title(&t!("4. Memory"));
+    let caption = t!("Parameters of %{layers}: numbers × bytes each", layers = all(shape.layers));
     sheet.text.push_str(&sheet.page.paragraph(&caption, 0));
     let rows = parameters.iter().map(|(dtype, figure)| {
-        let chosen = if *dtype == report.dtype { " (chosen)" } else { "" };
+        let chosen = if *dtype == report.dtype { t!(" (chosen)") } else { String::new() };
         let cells = vec![figure.factors.replace('·', " × "), count(figure.value), size(figure.value)];
         (format!("{dtype}{chosen}"), cells)
     });
-    let columns = [("factors", Side::Left), ("bytes", Side::Right), ("size", Side::Right)];
+    let (formula, factors, bytes, in_short) = (t!("formula"), t!("factors"), t!("bytes"), t!("size"));
+    let columns = [(&*factors, Side::Left), (&*bytes, Side::Right), (&*in_short, Side::Right)];
     sheet.table("dtype", &columns, rows.collect());
     let columns =
-        [("formula", Side::Left), ("factors", Side::Left), ("bytes", Side::Right), ("size", Side::Right)];
+        [(&*formula, Side::Left), (&*factors, Side::Left), (&*bytes, Side::Right), (&*in_short, Side::Right)];
     let row = |name: &str, figure: &Figure| {
         let Figure { formula, factors, value } = figure;
         (name.to_owned(), vec![formula.clone(), factors.clone(), count(*value), size(*value)])
     };
     let every = Figure {
-        formula: "layers·above".into(),
+        formula: t!("layers·above"),
         factors: format!("{}·{}", shape.layers, scores.value),
         value: *scores_of_all_layers,
     };
-    sheet
-        .text
-        .push_str(&sheet.page.paragraph(&format!("Score matrices in {score_dtype}, where they are kept"), 0));
-    let mut rows = vec![row("one layer", scores)];
+    sheet.text.push_str(
+        &sheet.page.paragraph(&t!("Score matrices in %{dtype}, where they are kept", dtype = score_dtype), 0),
+    );
+    let mut rows = vec![row(&t!("one layer"), scores)];
     if shape.layers > 1 {
-        rows.push(row("all layers", &every));
+        rows.push(row(&t!("all layers"), &every));
     }
     sheet.table("", &columns, rows);
-    sheet.say("Running a model needs one layer's at a time; training without recomputation keeps all.");
-    let caption = format!("KV cache of {} in {}", all(shape.layers), report.kv_dtype);
+    sheet.say(&t!("Running a model needs one layer's at a time; training without recomputation keeps all."));
+    let caption =
+        t!("KV cache of %{layers} in %{dtype}", layers = all(shape.layers), dtype = report.kv_dtype);
     sheet.text.push_str(&sheet.page.paragraph(&caption, 0));
-    sheet.table("", &columns, vec![row("a token", cache_per_token), row("all", cache)]);
-    let sequences =
-        if shape.batch == 1 { "1 sequence".into() } else { format!("{} sequences", count(shape.batch)) };
-    sheet.say(&format!(
-        "All: {sequences} of {} tokens (--batch, --seq-len, --kv-dtype).",
-        count(shape.seq_len)
+    sheet.table("", &columns, vec![row(&t!("a token"), cache_per_token), row(&t!("all"), cache)]);
+    let sequences = match shape.batch {
+        1 => t!("1 sequence"),
+        batch => t!("%{batch} sequences", batch = count(batch)),
+    };
+    sheet.say(&t!(
+        "All: %{sequences} of %{tokens} tokens (--batch, --seq-len, --kv-dtype).",
+        sequences = sequences,
+        tokens = count(shape.seq_len)
     ));
 }
 
 /// Section 5: the same layer with other numbers of key/value heads.
 pub(super) fn sharing(sheet: &mut Sheet, report: &Report) {
     let layer = &report.shape.layer;
-    sheet.title("5. Sharing keys and values: MHA, GQA, MQA");
+    sheet.title(&t!("5. Sharing keys and values: MHA, GQA, MQA"));
     let h = layer.num_heads;
     let rows = report.sharing.iter().map(|row| {
-        let this = if row.is_this_layer { " (this)" } else { "" };
+        let this = if row.is_this_layer { t!(" (this)") } else { String::new() };
         let ratio = match row.times_smaller {
             1 => format!("{}/{h} = 1", row.num_kv_heads),
             times => format!("{}/{h} = 1/{times}", row.num_kv_heads),
@@ -76,43 +82,46 @@ pub(super) fn sharing(sheet: &mut Sheet, report: &Report) {
             count(row.cache_per_token),
             ratio,
         ];
-        (format!("{}{this}", row.kind.short()), cells)
+        (format!("{}{this}", say(row.kind.short())), cells)
     });
     let columns = [
         ("g", Side::Right),
-        ("parameters a layer", Side::Right),
-        ("cache bytes a token", Side::Right),
+        (&*t!("parameters a layer"), Side::Right),
+        (&*t!("cache bytes a token"), Side::Right),
         ("g/h", Side::Right),
     ];
     sheet.table("", &columns, rows.collect());
     let shared = h / layer.num_kv_heads;
     sheet.say(&match layer.kind() {
-        Kind::SingleHead => "One head has nothing to share.".to_owned(),
-        Kind::MultiHead => "The cache shrinks as g/h; the products Q·Kᵀ and A·V do not.".to_owned(),
+        Kind::SingleHead => t!("One head has nothing to share."),
+        Kind::MultiHead => t!("The cache shrinks as g/h; the products Q·Kᵀ and A·V do not."),
         Kind::GroupedQuery | Kind::MultiQuery => {
-            format!(
-                "This layer's cache is {shared}× smaller than with keys and values for each of the {h} heads."
+            t!(
+                "This layer's cache is %{shared}× smaller than with keys and values for each of the %{heads} heads.",
+                shared = shared,
+                heads = h
             )
         }
     });
     if h > 1 {
-        sheet.say(
+        sheet.say(&t!(
             "A trained multi-head layer becomes a grouped one by averaging the key and value heads of each group, \
-             and some more training (Ainslie et al. 2023); g = 1 is Shazeer 2019.",
-        );
+             and some more training (Ainslie et al. 2023); g = 1 is Shazeer 2019."
+        ));
     }
 }
 
 /// Section 6: one row a value, and what did not change.
 pub(super) fn swept(sheet: &mut Sheet, report: &Report, sweep: &Sweep) {
     let key = sweep.key;
-    sheet.title(&format!("6. Sweep over {}", key.name()));
+    sheet.title(&t!("6. Sweep over %{size}", size = key.name()));
     let layers = all(report.shape.layers);
     sheet.say(&match key {
-        Key::Layers => "Everything counts all layers.".to_owned(),
-        _ => format!(
-            "Parameters, multiplications and exponentials of one layer; KV cache of {layers}, {}.",
-            report.kv_dtype
+        Key::Layers => t!("Everything counts all layers."),
+        _ => t!(
+            "Parameters, multiplications and exponentials of one layer; KV cache of %{layers}, %{dtype}.",
+            layers = layers,
+            dtype = report.kv_dtype
         ),
     });
     // plotted beside: the figure that the sweep is about, if it changes
@@ -130,23 +139,28 @@ pub(super) fn swept(sheet: &mut Sheet, report: &Report, sweep: &Sweep) {
         cells.extend(plotted.map(|column| bar(column.of(row, key) as f64 / most as f64, 16)));
         (count(row.value), cells)
     });
-    let mut columns = Column::ALL.map(|column| (column.name(), Side::Right)).to_vec();
-    columns.extend(plotted.map(|column| (column.name(), Side::Left)));
+    let mut columns = Column::ALL.map(|column| (say(column.name()), Side::Right)).to_vec();
+    columns.extend(plotted.map(|column| (say(column.name()), Side::Left)));
     sheet.table(key.symbol(), &columns, rows.collect());
     for (column, value) in &sweep.unchanged {
         let why = match column.why_unchanged(key) {
             "" => String::new(),
-            why => format!(": {why}"),
+            why => t!(": %{why}", why = say(why)),
         };
         let value = count(*value);
-        let what = match column {
-            Column::DK => format!("d_k is {value}"),
-            Column::Parameters => format!("Parameters are {value}"),
-            Column::Multiplications => format!("Multiplications are {value}"),
-            Column::Exponentials => format!("Exponentials are {value}"),
-            Column::KvCache => format!("The KV cache is {value} bytes"),
-        };
-        sheet.say(&format!("{what} in every row{why}."));
+        sheet.say(&match column {
+            Column::DK => t!("d_k is %{value} in every row%{why}.", value = value, why = why),
+            Column::Parameters => t!("Parameters are %{value} in every row%{why}.", value = value, why = why),
+            Column::Multiplications => {
+                t!("Multiplications are %{value} in every row%{why}.", value = value, why = why)
+            }
+            Column::Exponentials => {
+                t!("Exponentials are %{value} in every row%{why}.", value = value, why = why)
+            }
+            Column::KvCache => {
+                t!("The KV cache is %{value} bytes in every row%{why}.", value = value, why = why)
+            }
+        });
     }
     measured(sheet, sweep);
 }
@@ -167,12 +181,12 @@ fn measured(sheet: &mut Sheet, sweep: &Sweep) {
         return;
     }
     sheet.text.push('\n');
-    let caption = format!("What heads buy: {MEASURED_IN}, English to German, newstest2013");
+    let caption = t!("What heads buy: %{source}, English to German, newstest2013", source = MEASURED_IN);
     sheet.text.push_str(&sheet.page.paragraph(&caption, 0));
-    let columns = [("d_k", Side::Right), ("BLEU", Side::Right), ("perplexity", Side::Right)];
+    let columns = [("d_k", Side::Right), ("BLEU", Side::Right), (&*t!("perplexity"), Side::Right)];
     sheet.table("h", &columns, rows);
-    sheet.say(
+    sheet.say(&t!(
         "The paper's base model with other numbers of heads: one head is 0.9 BLEU below the best, and too many are \
-         worse again.",
-    );
+         worse again."
+    ));
 }
