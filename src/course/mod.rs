@@ -13,7 +13,7 @@ mod tests;
 pub mod validate;
 pub mod workshop;
 
-pub use figures::Timed;
+pub use figures::{Curve, Timed};
 pub use run::Ran;
 pub use slips::Caught;
 pub use workshop::{Counter, Right, Workshop};
