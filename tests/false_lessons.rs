@@ -165,6 +165,12 @@ fn a_false_lesson_is_caught_at_its_line() {
         ("shape: concat", "shape: biased", "is not the name of a step", 2),
         ("shape: concat", "shape: head.3.scores", "head.3.scores", 1),
         ("value: rows(x)\n", "value: head.1.weights\n", "is 3 × 3", 1),
+        (
+            "    value: rows(x)\n",
+            "    value: rows(x)\n  - {ask: How many rows has x?, value: rows(x)}\n",
+            "quiz[2] is called 7001f91c, as quiz[1] is",
+            1,
+        ),
         // tables, plots, times
         (
             "\"= entropy(head.1.weights[3]@one)\"",

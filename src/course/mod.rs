@@ -21,7 +21,7 @@ pub mod validate;
 pub mod worksheet;
 pub mod workshop;
 
-pub use figures::Timed;
+pub use figures::{Curve, Timed};
 pub use run::Ran;
 pub use slips::Caught;
 pub use workshop::{Counter, Right, Workshop};
