@@ -18,10 +18,10 @@
 //! - [`exact`]: a trace once more, in fractions, roots and powers of e where its numbers allow it; stands on `ops`
 //!   and `trace`
 //! - [`trace`]: running a plan and keeping what was asked for
-//! - [`plan`]: steps, the attention builder, rewrites (variants)
+//! - [`plan`]: steps, the attention builder, stacks of layers, rewrites (variants, ablations)
 //! - [`ops`]: one operation a file: compute, formula, explanation, cost
-//! - [`arrays`], [`params`], [`number`], [`fault`], [`words`]: files of numbers, counting, how numbers are written, what
-//!   to say when something is wrong, and in which language
+//! - [`arrays`], [`params`], [`number`], [`fault`], [`words`]: files of numbers, counting, how numbers are written, what to
+//!   say when something is wrong, and in which language
 //!
 //! Conventions: row vectors, a token is a row; `X · W + b`; head *i* owns the contiguous column block *i*.
 //! Code counts from 0, people from 1.

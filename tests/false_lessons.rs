@@ -165,6 +165,12 @@ fn a_false_lesson_is_caught_at_its_line() {
         ("shape: concat", "shape: biased", "is not the name of a step", 2),
         ("shape: concat", "shape: head.3.scores", "head.3.scores", 1),
         ("value: rows(x)\n", "value: head.1.weights\n", "is 3 × 3", 1),
+        (
+            "    value: rows(x)\n",
+            "    value: rows(x)\n  - {ask: How many rows has x?, value: rows(x)}\n",
+            "quiz[2] is called 7001f91c, as quiz[1] is",
+            1,
+        ),
         // tables, plots, times
         (
             "\"= entropy(head.1.weights[3]@one)\"",
@@ -330,4 +336,24 @@ fn answers_are_listed_for_a_teacher() {
     ] {
         assert!(said.contains(line), "{line}\n{said}");
     }
+}
+
+/// A trace has the lesson's own numbers only; what its story says of runs is computed beside it. Unscaled, c resembles
+/// itself by 2.
+#[test]
+fn a_trace_tells_what_its_story_says_of_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lesson.yaml");
+    let told =
+        "Row c has {head.1.scores[3,3]@unscaled} for {head.1.scores[3,3]:2} and {parameters(@one)} numbers.";
+    let text = TRUE.replacen("Row c has {head.2.weights[3,1]} everywhere.", told, 1);
+    std::fs::write(&path, text).unwrap();
+    let output = Command::cargo_bin("mha")
+        .unwrap()
+        .args(["trace", "--lang", "en", "--steps", "head.2.weights", path.to_str().unwrap()])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("Row c has 2 for 1.41 and 64 numbers."), "{said}");
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
 }

@@ -9,11 +9,13 @@ mod lookup;
 pub mod pages;
 mod run;
 mod slips;
+#[cfg(test)]
+mod tests;
 pub mod topics;
 pub mod validate;
 pub mod workshop;
 
-pub use figures::Timed;
+pub use figures::{Curve, Timed};
 pub use run::Ran;
 pub use slips::Caught;
 pub use workshop::{Counter, Right, Workshop};

@@ -12,6 +12,7 @@ use crate::mistakes::{Mistake, WrongRun, catalogue};
 use crate::ops::Arithmetic;
 use crate::plan::{Head, HeadStep, Name, StepId};
 use crate::trace::{Keep, run_plan};
+use crate::words::t;
 
 /// A wrong answer, and what it gives away.
 #[derive(Debug, Clone)]
@@ -129,21 +130,21 @@ impl Workshop {
                 caught.push(Caught { answer, say, mistake: None, myth: None });
             }
         };
-        let place = |row: usize, column: usize| format!("row {}, column {}", row + 1, column + 1);
         if row != column {
-            let say = format!(
-                "That is the number at {}: rows and columns are swapped. A row belongs to the token that asks.",
-                place(column, row)
+            let say = t!(
+                "That is the number at row %{row}, column %{column}: rows and columns are swapped. A row belongs to the token that asks.",
+                row = column + 1,
+                column = row + 1
             );
             elsewhere(step, column, row, say);
         }
         if let Name::Head(own, kind) = step.name {
             for head in (0..ran.problem.attention.num_heads).filter(|head| *head != own.0) {
                 let id = StepId { name: Name::Head(Head(head), kind), ..step };
-                let say = format!(
-                    "That is the same cell of head {}; the question is about head {}.",
-                    head + 1,
-                    own.0 + 1
+                let say = t!(
+                    "That is the same cell of head %{other}; the question is about head %{own}.",
+                    other = head + 1,
+                    own = own.0 + 1
                 );
                 elsewhere(id, row, column, say);
             }
@@ -153,7 +154,8 @@ impl Workshop {
                     .view(id)
                     .is_some_and(|view| ran.view(step).is_some_and(|own| own.shape() == view.shape()))
                 {
-                    let say = format!("That is the cell of {id}, a step before {step}.");
+                    let say =
+                        t!("That is the cell of %{before}, a step before %{step}.", before = id, step = step);
                     elsewhere(id, row, column, say);
                 }
             }

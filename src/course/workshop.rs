@@ -11,7 +11,7 @@ use super::Ran;
 use crate::fault::{Fault, Faults, Outcome, nearest};
 use crate::lesson::course::{Look, Part, Rewrite, Shown};
 use crate::lesson::quantity::{Amount, Numbers};
-use crate::lesson::{Answer, Problem, Quantity, Question};
+use crate::lesson::{Answer, Piece, Problem, Quantity, Question, pieces};
 use crate::number::{self, Form};
 use crate::views::story;
 
@@ -140,6 +140,17 @@ impl Workshop {
         story::filled(text, cell, amount)
     }
 
+    /// Whether everything in a text's braces can be computed.
+    pub fn knows(&self, text: &str) -> bool {
+        pieces(text).iter().all(|piece| match piece {
+            Piece::Text(_) => true,
+            Piece::Cell(step, row, column) => {
+                self.step(*step, None).is_ok_and(|value| *row < value.nrows() && *column < value.ncols())
+            }
+            Piece::Amount(quantity, _) => quantity.number(self).is_ok(),
+        })
+    }
+
     /// The parts of the course, with the questions of the quiz behind them; without a course, each sentence of the story
     /// with the step that it is told at.
     pub fn parts(&self) -> Vec<Part> {
@@ -165,6 +176,17 @@ impl Workshop {
     /// # Errors
     /// The question cannot be answered: its step, row or column is not there, its choice is none of those given.
     pub fn right(&self, question: &Question) -> Outcome<Right> {
+        match self.answered(question)? {
+            Right::Numbers(numbers) if numbers.iter().any(|number| number.is_nan()) => {
+                let what = "the right answer is not a number".to_owned();
+                let why = "it divides nothing by nothing, or adds up opposite infinities";
+                Err(Fault::new(what, why, "ask for something that has a value").into())
+            }
+            right => Ok(right),
+        }
+    }
+
+    fn answered(&self, question: &Question) -> Outcome<Right> {
         match &question.answer {
             Answer::Cell(step, row, column) => {
                 let ran = self.ran(None)?;

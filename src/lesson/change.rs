@@ -214,3 +214,108 @@ fn number(value: f64) -> Value {
     const EXACT: f64 = 9_007_199_254_740_992.0; // 2^53
     if value.fract() == 0.0 && value.abs() <= EXACT { Value::from(value as i64) } else { Value::from(value) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lesson::parse;
+
+    fn yaml(text: &str) -> Value {
+        serde_yaml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn sections_are_merged_and_everything_else_takes_the_place_of_what_was_there() {
+        let cases = [
+            (
+                "{attention: {d_k: 2, mask: causal}}",
+                "{attention: {d_k: 3}}",
+                "{attention: {d_k: 3, mask: causal}}",
+            ),
+            ("{attention: {d_k: 2, mask: causal}}", "{attention: {mask: null}}", "{attention: {d_k: 2}}"),
+            ("{inputs: {x: [[1, 2]]}}", "{inputs: {x: [[3]]}}", "{inputs: {x: [[3]]}}"),
+            ("{tokens: [a]}", "{projections: {w_o: zeros}}", "{tokens: [a], projections: {w_o: zeros}}"),
+            // a mask is one value; the numbers of a random array are several
+            (
+                "{attention: {mask: {causal: top-left}}}",
+                "{attention: {mask: {window: 3}}}",
+                "{attention: {mask: {window: 3}}}",
+            ),
+            (
+                "{projections: {w_q: {random: {seed: 1, std: 2}}}}",
+                "{projections: {w_q: {random: {seed: 3}}}}",
+                "{projections: {w_q: {random: {seed: 3, std: 2}}}}",
+            ),
+            (
+                "{projections: {w_q: {file: w.npy}}}",
+                "{projections: {w_q: {random: {seed: 3}}}}",
+                "{projections: {w_q: {random: {seed: 3}}}}",
+            ),
+            (
+                "{projections: {w_q: identity}}",
+                "{projections: {w_q: {random: {seed: 3}}}}",
+                "{projections: {w_q: {random: {seed: 3}}}}",
+            ),
+        ];
+        for (before, change, after) in cases {
+            let mut values = yaml(before);
+            merged(&mut values, &yaml(change));
+            assert_eq!(values, yaml(after), "{change}");
+        }
+    }
+
+    #[test]
+    fn a_dollar_is_a_number_where_it_is_meant_as_one() {
+        let cases = [
+            ("{d_k: $}", 4.0, "{d_k: 4}"),
+            ("{scale: $}", 0.5, "{scale: 0.5}"),
+            ("{d_model: $*2}", 4.0, "{d_model: 8}"),
+            ("{shape: ['$ + 1', $]}", 4.0, "{shape: [5, 4]}"),
+            ("{scale: $^-0.5}", 4.0, "{scale: 0.5}"),
+            ("{tokens: [a$, $a]}", 4.0, "{tokens: [a$, $a]}"),
+        ];
+        for (change, value, expected) in cases {
+            assert_eq!(substituted(&yaml(change), value), Ok(yaml(expected)), "{change}");
+        }
+        assert!(substituted(&yaml("$ * x[1,1]"), 1.0).is_err());
+        assert!(substituted(&yaml("$ *"), 1.0).is_err());
+    }
+
+    const LESSON: &str = "\
+        {title: {en: Two, zh: 二}, attention: {num_heads: 2}, inputs: {x: [[1, 0, 1, 0], [0, 1, 0, 1]]}, \
+        projections: {w_q: identity, w_k: identity, w_v: identity, w_o: identity}, \
+        quiz: [{ask: {en: why?, zh: 为什么？}, cell: 'x[1,1]'}]}";
+
+    fn lesson() -> Problem {
+        parse(LESSON, "l.yaml", Path::new("."), &Options::default()).unwrap()
+    }
+
+    #[test]
+    fn a_lesson_is_read_again_with_changes_one_upon_the_other() {
+        let one = lesson().changed(&yaml("{attention: {num_heads: 1}}")).unwrap();
+        assert_eq!((one.attention.num_heads, one.attention.d_k), (1, 4));
+        let longer = one.changed(&yaml("{inputs: {x: [[1, 2, 3, 4]]}}")).unwrap();
+        assert_eq!((longer.attention.num_heads, longer.labels.queries.len()), (1, 1));
+        assert_eq!(longer.quiz, lesson().quiz);
+    }
+
+    #[test]
+    fn faults_of_a_change_say_so_and_all_are_told() {
+        let Faults(faults) =
+            lesson().changed(&yaml("{attention: {num_heads: 3}, inputs: {y: 1}}")).unwrap_err();
+        let told: Vec<_> = faults
+            .iter()
+            .map(|fault| {
+                (fault.place.as_ref().unwrap().source.as_str(), fault.place.as_ref().unwrap().path.as_str())
+            })
+            .collect();
+        assert!(told.contains(&("the change", "inputs.y")), "{told:?}");
+    }
+
+    #[test]
+    fn a_lesson_is_told_in_the_other_language() {
+        let zh = lesson().in_language(Language::Zh).unwrap();
+        assert_eq!((zh.quiz[0].ask.as_str(), &zh.quiz[0].id), ("为什么？", &lesson().quiz[0].id));
+        assert_eq!(zh.inputs, lesson().inputs);
+    }
+}

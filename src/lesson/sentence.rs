@@ -81,9 +81,9 @@ struct Wrong {
     remedy: String,
 }
 
-impl Wrong {
-    fn new(what: impl Into<String>, why: impl Into<String>, remedy: impl Into<String>) -> Inside {
-        Inside::Wrong(Self { what: what.into(), why: why.into(), remedy: remedy.into() })
+impl Inside {
+    fn wrong(what: impl Into<String>, why: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Wrong(Wrong { what: what.into(), why: why.into(), remedy: remedy.into() })
     }
 }
 
@@ -95,9 +95,9 @@ fn inside(text: &str) -> Inside {
             return match cell(expression) {
                 Err(NotACell::NoStep(step)) if is_name(&step) => {
                     let remedy = step_names::remedy(&step);
-                    Wrong::new(format!(", and {step} is not the name of a step"), "", remedy)
+                    Inside::wrong(format!(", and {step} is not the name of a step"), "", remedy)
                 }
-                Err(NotACell::Numbers) if expression.matches('[').count() == 1 => Wrong::new(
+                Err(NotACell::Numbers) if expression.matches('[').count() == 1 => Inside::wrong(
                     ", which names no row and column",
                     "both count from 1",
                     "write {head.1.scores[1,3]}",
@@ -111,7 +111,7 @@ fn inside(text: &str) -> Inside {
                         false => fault.remedy,
                     };
                     let why = format!("{} is expected there", fault.expected);
-                    Wrong::new(format!(": {} at character {}", fault.what, fault.at), why, remedy)
+                    Inside::wrong(format!(": {} at character {}", fault.what, fault.at), why, remedy)
                 }
                 _ => Inside::Words,
             };
@@ -125,15 +125,15 @@ fn inside(text: &str) -> Inside {
         _ if quantity.is_bare() => Inside::Words,
         Kind::Number => Inside::Amount(quantity, form),
         Kind::Truth if !is_meant(expression) => Inside::Words,
-        Kind::Truth => Wrong::new(", which is a comparison", single, "write one of its sides"),
+        Kind::Truth => Inside::wrong(", which is a comparison", single, "write one of its sides"),
         Kind::Matrix => match quantity.slice() {
             Some((step, run)) => {
                 let run = run.map(|run| format!("@{run}")).unwrap_or_default();
-                Wrong::new(" without a row and a column", single, format!("write {{{step}[1,1]{run}}}"))
+                Inside::wrong(" without a row and a column", single, format!("write {{{step}[1,1]{run}}}"))
             }
             None => {
                 let remedy = "name cells, as in head.1.scores[1,3], or sum it up: mean(…), max(…)";
-                Wrong::new(", which comes to several numbers", single, remedy)
+                Inside::wrong(", which comes to several numbers", single, remedy)
             }
         },
     }
@@ -282,6 +282,6 @@ mod tests {
         );
         case("{max(zzz)}", ": zzz is not the name of a step at character 5", "steps are called");
         case("{q[1,1]:two}", ": : has no meaning here at character 7", "write :2 for two decimals");
-        case("{q[1,1] + x[1,0]}", ": 0 is no row or column at character 15", "");
+        case("{q[1,1] + x[1,0]}", ": 0 is no row or column at character 14", "");
     }
 }

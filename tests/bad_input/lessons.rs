@@ -554,6 +554,12 @@ fn names_fit_the_rows_and_steps_have_their_names() {
         "story[1].say says {q[0,1]}, which names no row and column",
         ":4:17 (story[1].say)",
     );
+    case(
+        "an expression with a mistyped function",
+        "story: [{at: q, say: \"{entropi(q[1])}\"}]",
+        "story[1].say says {entropi(q[1])}: entropi is not a function at character 1",
+        ":4:17 (story[1].say)",
+    );
     case("a claim of nothing", "claims: [{step: q}]", "claims[1] has no equals", ":4:10 (claims[1])");
     case(
         "an answer that is not among the choices",

@@ -7,6 +7,8 @@ mod parts;
 mod questions;
 mod runs;
 mod tasks;
+#[cfg(test)]
+mod tests;
 
 use serde_yaml::Value;
 

@@ -1,5 +1,7 @@
 //! The functions that an expression may use, by name.
 
+use crate::lesson::reader::near;
+
 /// What a function is applied to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
@@ -157,4 +159,24 @@ pub(super) const SLOPE: &str = "slope";
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let functions = Function::ALL.iter().map(|function| function.word());
     functions.chain(Figure::ALL.iter().map(|figure| figure.word())).chain([COUNT, SLOPE])
+}
+
+/// How something with parentheses is written.
+pub(super) fn example(name: &str) -> String {
+    match name {
+        COUNT => "count(\"llama-2-7b\", total_parameters)".to_owned(),
+        SLOPE => "slope(output, x)".to_owned(),
+        "difference" | "dot" | "cosine" => format!("{name}(head.1.q[1], head.1.k[1])"),
+        _ if Figure::ALL.iter().any(|figure| figure.word() == name) => format!("{name}()"),
+        _ => format!("{name}(head.1.weights[1])"),
+    }
+}
+
+/// What to try for a function that is none.
+pub(super) fn no_function(name: &str) -> String {
+    let known: Vec<&str> = names().collect();
+    match near(name, known.iter().copied()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("known: {}", known.join(", ")),
+    }
 }

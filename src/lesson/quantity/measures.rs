@@ -247,3 +247,50 @@ fn rank(m: &DMatrix<f64>) -> Measured {
     let greatest = values.iter().copied().fold(0.0, f64::max);
     Ok(values.iter().filter(|value| **value > ROUNDING * greatest).count() as f64)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The rank of a matrix of whole numbers, by elimination without fractions: exact.
+    fn exact_rank(mut m: Vec<Vec<i128>>) -> usize {
+        let (mut rank, columns) = (0, m[0].len());
+        for column in 0..columns {
+            let Some(pivot) = (rank..m.len()).find(|row| m[*row][column] != 0) else { continue };
+            m.swap(rank, pivot);
+            for row in rank + 1..m.len() {
+                let (above, below) = (m[rank][column], m[row][column]);
+                for place in 0..columns {
+                    m[row][place] = m[row][place] * above - m[rank][place] * below;
+                }
+            }
+            rank += 1;
+            if rank == m.len() {
+                break;
+            }
+        }
+        rank
+    }
+
+    fn factors() -> impl Strategy<Value = (Vec<Vec<i128>>, Vec<Vec<i128>>)> {
+        let matrix = |rows, columns| prop::collection::vec(prop::collection::vec(-3_i128..=3, columns), rows);
+        (1_usize..7, 1_usize..5, 1_usize..7).prop_flat_map(move |(n, k, m)| (matrix(n, k), matrix(k, m)))
+    }
+
+    proptest! {
+        #[test]
+        fn the_rank_of_a_product_is_that_of_exact_elimination((a, b) in factors()) {
+            let product: Vec<Vec<i128>> = a
+                .iter()
+                .map(|row| (0..b[0].len()).map(|c| row.iter().zip(&b).map(|(x, other)| x * other[c]).sum()).collect())
+                .collect();
+            let m = DMatrix::from_fn(product.len(), product[0].len(), |r, c| product[r][c] as f64);
+            let expected = exact_rank(product) as f64;
+            prop_assert_eq!(of_one(Function::Rank, &m), Ok(expected));
+            prop_assert_eq!(of_one(Function::Rank, &m.transpose()), Ok(expected));
+            prop_assert_eq!(of_one(Function::Rank, &(m / 7.0)), Ok(expected));
+        }
+    }
+}

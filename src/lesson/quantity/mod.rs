@@ -30,6 +30,7 @@ pub use evaluate::{Failure, Holds};
 pub use expr::Comparison;
 pub use functions::Figure;
 use functions::Function;
+pub(super) use token::is_meant;
 pub use token::is_run_name;
 
 /// So many characters an expression may have.
@@ -311,24 +312,4 @@ impl Quantity {
             }
         }
     }
-}
-
-/// Whether a text that is no expression was meant to be one: it names a step or a function as an expression does.
-pub(super) fn is_meant(text: &str) -> bool {
-    let words = |text: &str| -> Vec<String> {
-        let ends = |c: char| !(c.is_alphanumeric() || c == '_' || c == '.');
-        text.split(ends).filter(|word| !word.is_empty()).map(str::to_owned).collect()
-    };
-    let before = |sign: char| {
-        let starts = text.match_indices(sign).map(|(start, _)| &text[..start]);
-        starts
-            .filter_map(|start| words(start).pop().filter(|word| start.ends_with(word.as_str())))
-            .collect::<Vec<_>>()
-    };
-    let is_step = |word: &String| word.parse::<StepId>().is_ok();
-    let words = words(text);
-    before('(').iter().any(|word| functions::names().any(|name| name == word))
-        || before('[').iter().chain(&before('@')).any(is_step)
-        || words.iter().any(|word| word.contains('.') && is_step(word))
-        || (text.contains(['+', '*', '/', '^', '=', '<', '>']) && words.iter().any(is_step))
 }

@@ -86,3 +86,50 @@ pub fn sheets(plan: &Plan, step: StepId) -> impl Iterator<Item = StepId> {
     };
     (0..).map_while(name).take_while(|step| plan.get(*step).is_some())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lesson::{Options, Problem, Quantity, builtin};
+    use crate::ops::Arithmetic;
+    use crate::trace::Keep;
+
+    fn lesson(name: &str) -> (Problem, Trace<f64>) {
+        let problem = builtin::load(builtin::find(name).unwrap(), &Options::default()).unwrap();
+        let trace = problem.run(&Keep::All, Arithmetic::Ordered).unwrap();
+        (problem, trace)
+    }
+
+    #[test]
+    fn expressions_are_put_to_a_trace() {
+        // Three tokens, d_model = 4, two heads with d_k = d_v = 2, everything identity.
+        let (problem, trace) = lesson("two-heads");
+        let numbers = OfTrace { trace: &trace, attention: &problem.attention, sequence: None };
+        let number = |text: &str| text.parse::<Quantity>().unwrap().number(&numbers);
+        // Row 3 of head 2 is even over three keys.
+        assert!((number("entropy(head.2.weights[3]) - log2(3)").unwrap()).abs() < 1e-12);
+        assert_eq!(number("rows(weights)"), Ok(6.0));
+        assert_eq!(number("weights[4,1] - head.2.weights[1,1]"), Ok(0.0));
+        assert_eq!(number("parameters()"), Ok(64.0)); // 4 · d_model²
+        // Q, K, V: 3 · 3·4·4; scores and weights · V: 2 · 2 · 3·2·3; W_O: 3·4·4.
+        assert_eq!(number("multiplications()"), Ok(144.0 + 72.0 + 48.0));
+        assert_eq!(number("exponentials()"), Ok(18.0)); // 2 heads, 3 × 3
+        assert_eq!(number("cached()"), Ok(8.0)); // 2 heads, 2 + 2 numbers each
+        assert_eq!(number("head.3.q[1,1]"), Err("there is no step head.3.q".to_owned()));
+        assert_eq!(number("x[1,1]@one"), Err("the run one is computed by mha learn".to_owned()));
+    }
+
+    #[test]
+    fn in_a_batch_a_step_is_that_of_the_sequence() {
+        let (problem, trace) = lesson("padded-batch");
+        for sequence in 0..problem.batch.unwrap() {
+            let numbers = OfTrace { trace: &trace, attention: &problem.attention, sequence: Some(sequence) };
+            let text = format!("difference(output, batch.{}.output)", sequence + 1);
+            assert_eq!(text.parse::<Quantity>().unwrap().number(&numbers), Ok(0.0), "{text}");
+            assert_eq!(
+                "rows(output)".parse::<Quantity>().unwrap().number(&numbers),
+                Ok(problem.labels.queries.len() as f64)
+            );
+        }
+    }
+}

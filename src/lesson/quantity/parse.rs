@@ -11,7 +11,6 @@ use super::expr::{Chain, Comparison, Constant, Expr, Meaning, Operator, Part, Sl
 use super::functions::{self, COUNT, Figure, Function, SLOPE};
 use super::token::{Kind, Token, tokens};
 use super::{MAX_LENGTH, MAX_NESTING, NotAQuantity};
-use crate::lesson::reader::near;
 use crate::lesson::step_names;
 use crate::plan::StepId;
 
@@ -37,7 +36,7 @@ pub(super) fn meaning(text: &str) -> Parsed<Meaning> {
             let before = parser.next.checked_sub(1).map(|before| &parser.tokens[before].kind);
             let fault = parser.unexpected("an operator or the end");
             Err(match before {
-                Some(Kind::Name(name)) => fault.with_remedy(no_function(name)),
+                Some(Kind::Name(name)) => fault.with_remedy(functions::no_function(name)),
                 _ => fault.with_remedy("write * between two factors"),
             })
         }
@@ -232,7 +231,7 @@ impl<'a> Parser<'a> {
         }
         if let Some(function) = functions::names().find(|function| *function == name) {
             let fault = NotAQuantity::new(format!("{name} is a function without parentheses"), at, "(");
-            return Err(fault.with_remedy(format!("write {}", example(function))));
+            return Err(fault.with_remedy(format!("write {}", functions::example(function))));
         }
         let step = self.step()?;
         let part = self.part()?;
@@ -308,7 +307,7 @@ impl<'a> Parser<'a> {
         let figure = Figure::ALL.into_iter().find(|figure| figure.word() == name);
         if read.is_none() && function.is_none() && figure.is_none() {
             let fault = NotAQuantity::new(format!("{name} is not a function"), at, "a function");
-            return Err(fault.with_remedy(no_function(name)));
+            return Err(fault.with_remedy(functions::no_function(name)));
         }
         self.take();
         self.needs("(")?;
@@ -335,14 +334,14 @@ impl<'a> Parser<'a> {
         if arguments.len() != function.arity() {
             let what = format!("{} is given {}", function.word(), values(arguments.len()));
             let fault = NotAQuantity::new(what, at, values(function.arity()));
-            return Err(fault.with_remedy(format!("write {}", example(function.word()))));
+            return Err(fault.with_remedy(format!("write {}", functions::example(function.word()))));
         }
         Ok(Expr::Call(function, arguments))
     }
 
     /// `"what stands behind mha params", key`.
     fn count(&mut self) -> Parsed<Expr> {
-        let remedy = format!("write {}", example(COUNT));
+        let remedy = format!("write {}", functions::example(COUNT));
         let Kind::Text(model) = self.peek() else {
             return Err(self
                 .unexpected("in quotes what stands between `mha params` and `--format json`")
@@ -361,7 +360,7 @@ impl<'a> Parser<'a> {
     fn slope(&mut self) -> Parsed<Expr> {
         let out = self.step()?;
         let run = self.run();
-        self.needs(",").map_err(|fault| fault.with_remedy(format!("write {}", example(SLOPE))))?;
+        self.needs(",").map_err(|fault| fault.with_remedy(format!("write {}", functions::example(SLOPE))))?;
         let by = self.step()?;
         Ok(Expr::Slope { out, run, by })
     }
@@ -372,25 +371,5 @@ fn values(count: usize) -> String {
         0 => "no value".to_owned(),
         1 => "one value".to_owned(),
         count => format!("{count} values"),
-    }
-}
-
-/// How something with parentheses is written.
-fn example(name: &str) -> String {
-    match name {
-        COUNT => "count(\"llama-2-7b\", total_parameters)".to_owned(),
-        SLOPE => "slope(output, x)".to_owned(),
-        "difference" | "dot" | "cosine" => format!("{name}(head.1.q[1], head.1.k[1])"),
-        _ if Figure::ALL.iter().any(|figure| figure.word() == name) => format!("{name}()"),
-        _ => format!("{name}(head.1.weights[1])"),
-    }
-}
-
-/// What to try for a function that is none.
-fn no_function(name: &str) -> String {
-    let known: Vec<&str> = functions::names().collect();
-    match near(name, known.iter().copied()) {
-        Some(near) => format!("did you mean {near}?"),
-        None => format!("known: {}", known.join(", ")),
     }
 }

@@ -1,6 +1,7 @@
 //! The words of an expression.
 
-use super::NotAQuantity;
+use super::{MAX_LENGTH, NotAQuantity, functions};
+use crate::plan::StepId;
 
 /// A word of an expression, and the character (from 1) at which it begins.
 #[derive(Debug, Clone, PartialEq)]
@@ -160,4 +161,23 @@ fn number(chars: &[char], at: usize) -> Result<(Kind, usize), NotAQuantity> {
         Ok(value) if value.is_finite() => Ok((Kind::Number(value, typed), length)),
         _ => Err(NotAQuantity::new(format!("{typed} is too large"), at, "a number below 1.8e308")),
     }
+}
+
+/// Whether a text that is no expression was meant to be one: it names a step or a function as an expression does.
+pub(in crate::lesson) fn is_meant(text: &str) -> bool {
+    let is_part = |c: char| is_letter(c) || c == '.';
+    let is_step = |word: &str| word.parse::<StepId>().is_ok();
+    // The words that stand right before a sign.
+    let before = |sign: char| {
+        text.match_indices(sign).map(move |(end, _)| {
+            let start = text[..end].trim_end_matches(is_part).len();
+            &text[start..end]
+        })
+    };
+    let has_operator = text.contains(['+', '*', '/', '^', '=', '<', '>']);
+    let mut words = text.split(|c| !is_part(c)).map(|word| word.trim_matches('.'));
+    text.chars().nth(MAX_LENGTH).is_none()
+        && (before('(').any(|word| functions::names().any(|name| name == word))
+            || before('[').chain(before('@')).any(is_step)
+            || words.any(|word| is_step(word) && (has_operator || word.contains('.'))))
 }
