@@ -169,15 +169,15 @@ fn judge(problem: &Problem, name: &str) -> Outcome<(Problem, Vec<Fault>, Vec<Str
 fn counted(problem: &Problem) -> String {
     let claims = match problem.claims.len() {
         1 => t!("1 claim true"),
-        count => t!("%{count} claims true", count = count),
+        count => t!("%{count} claims true", count),
     };
     let answers = match problem.quiz.len() {
         1 => t!("1 answer computed"),
-        count => t!("%{count} answers computed", count = count),
+        count => t!("%{count} answers computed", count),
     };
     let sentences = match problem.story.len() {
         1 => t!("1 sentence told"),
-        count => t!("%{count} sentences told", count = count),
+        count => t!("%{count} sentences told", count),
     };
-    t!("%{claims}, %{answers}, %{sentences}", claims = claims, answers = answers, sentences = sentences)
+    t!("%{claims}, %{answers}, %{sentences}", claims, answers, sentences)
 }

@@ -203,7 +203,7 @@ fn caption(id: StepId, stacked: Option<usize>) -> Option<String> {
     let head =
         stacked.or_else(|| id.head().map(|head| head.0)).map(|head| t!("head %{head}", head = head + 1));
     match (sequence, head) {
-        (Some(sequence), Some(head)) => Some(t!("%{sequence}, %{head}", sequence = sequence, head = head)),
+        (Some(sequence), Some(head)) => Some(t!("%{sequence}, %{head}", sequence, head)),
         (one, other) => one.or(other),
     }
 }
@@ -334,10 +334,10 @@ impl Panel<'_> {
         (tall * wide > 1).then(|| {
             t!(
                 "each cell is the largest of %{tall} × %{wide} neighbours (%{rows} × %{columns} in all)",
-                tall = tall,
-                wide = wide,
-                rows = rows,
-                columns = columns
+                tall,
+                wide,
+                rows,
+                columns
             )
         })
     }
