@@ -119,17 +119,24 @@ pub fn chinese(english: &str) -> Option<&'static str> {
     }
 }
 
-/// A sentence in the language of this process, with its values: `t!("head %{number}", number = 2)`.
+/// A sentence in the language of this process, with its values: `t!("head %{number} of %{all}", number = 2, all)`,
+/// where a variable of that name needs no `=`.
 macro_rules! t {
     ($english:literal) => {
         $crate::words::say($english).to_owned()
     };
-    ($english:literal, $($name:ident = $value:expr),+ $(,)?) => {
+    ($english:literal, $($name:ident $(= $value:expr)?),+ $(,)?) => {
         rust_i18n::replace_patterns(
             $crate::words::say($english),
             &[$(stringify!($name)),+],
-            &[$($value.to_string()),+],
+            &[$($crate::words::t!(@ $name $(= $value)?)),+],
         )
+    };
+    (@ $name:ident) => {
+        $name.to_string()
+    };
+    (@ $name:ident = $value:expr) => {
+        $value.to_string()
     };
 }
 pub(crate) use t;

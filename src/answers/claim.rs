@@ -10,6 +10,7 @@ use super::{Answers, ORDER, Tensor, grid, told};
 use crate::arrays::{Array, is_blank};
 use crate::fault::{Fault, Faults, Outcome};
 use crate::plan::{Name, Stack};
+use crate::words::t;
 
 /// An array and what it is taken for.
 struct Entry {
@@ -58,7 +59,7 @@ pub(super) fn answers(held: Vec<Held>, map: &[(String, String)], known: &[Name])
         entries.iter().filter_map(|entry| step(entry).map(|(part, _)| (part.name, part.name))).collect();
     for mut entry in entries {
         let reason = match step(&entry) {
-            None if entry.meaning == Meaning::Input => "an input, not a step".to_owned(),
+            None if entry.meaning == Meaning::Input => t!("an input, not a step"),
             None => told::not_a_step(&entry.called, &known),
             Some((part, claim)) => match place(part.name, &known, &given) {
                 Ok(name) => {
@@ -247,9 +248,13 @@ fn place(name: Name, known: &[Name], given: &[(Name, Name)]) -> Result<Name, Str
 /// What to say of a tensor that is recognised under another name.
 fn remark(entry: &Entry, part: Part, name: Name, claim: Claim) -> Option<String> {
     if part.name != name {
-        return Some(format!("{} is taken as {name}: the two are the same in this lesson", entry.called));
+        return Some(t!(
+            "%{theirs} is taken as %{name}: the two are the same in this lesson",
+            theirs = entry.called,
+            name
+        ));
     }
-    let plainly = || format!("{} is taken as {name}", entry.called);
+    let plainly = || t!("%{theirs} is taken as %{name}", theirs = entry.called, name);
     entry.remark.clone().or_else(|| (claim == Claim::Alias).then(plainly))
 }
 
@@ -272,9 +277,9 @@ fn chosen_of(
         claims.into_iter().partition(|(_, part, claim)| surest.get(part) == Some(claim));
     for (entry, ..) in lost {
         let reason = if winner == name.to_string() {
-            format!("{name} is there under its own name")
+            t!("%{name} is there under its own name", name)
         } else {
-            format!("{winner} is taken as {name}")
+            t!("%{theirs} is taken as %{name}", theirs = winner, name)
         };
         answers.left_out.push((entry.called, reason));
     }
@@ -295,13 +300,13 @@ fn chosen_of(
         _ => winner,
     };
     if won.iter().any(|(entry, ..)| entry.remark.is_some()) {
-        answers.remarks.push(format!("{called} is taken as {name}"));
+        answers.remarks.push(t!("%{theirs} is taken as %{name}", theirs = called, name));
     }
     let pieces = won.into_iter().map(|(entry, part, _)| Piece { part, array: entry.array }).collect();
     match gathered(pieces) {
         Ok((array, from_zero)) => {
             if from_zero {
-                answers.remarks.push(format!("{called} is counted from 0; mha counts from 1"));
+                answers.remarks.push(t!("%{theirs} is counted from 0; mha counts from 1", theirs = called));
             }
             Ok(Some((file, name, called, array)))
         }

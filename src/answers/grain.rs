@@ -91,9 +91,9 @@ impl Grain {
             Self::Half => "float16".to_owned(),
             Self::Brain => "bfloat16".to_owned(),
             Self::Decimals(1) => t!("1 decimal"),
-            Self::Decimals(digits) => t!("%{digits} decimals", digits = digits),
+            Self::Decimals(digits) => t!("%{digits} decimals", digits),
             Self::Significant(1) => t!("1 significant digit"),
-            Self::Significant(digits) => t!("%{digits} significant digits", digits = digits),
+            Self::Significant(digits) => t!("%{digits} significant digits", digits),
         }
     }
 }

@@ -203,15 +203,15 @@ const VALIDATED: usize = 80;
 fn counted(tally: &Tally) -> String {
     let claims = match tally.claims {
         1 => t!("1 claim true"),
-        count => t!("%{count} claims true", count = count),
+        count => t!("%{count} claims true", count),
     };
     let answers = match tally.answers {
         1 => t!("1 answer computed"),
-        count => t!("%{count} answers computed", count = count),
+        count => t!("%{count} answers computed", count),
     };
     let sentences = match tally.sentences {
         1 => t!("1 sentence told"),
-        count => t!("%{count} sentences told", count = count),
+        count => t!("%{count} sentences told", count),
     };
     let whole =
         t!("%{claims}, %{answers}, %{sentences}", claims = claims, answers = answers, sentences = sentences);

@@ -77,11 +77,11 @@ impl fmt::Display for Why {
             Self::Turn(function, angle) => {
                 let angle = rounded(*angle);
                 f.write_str(&match angle.as_str() {
-                    "1" => t!("turns by 1 radian, and %{function} 1 has no exact form", function = function),
+                    "1" => t!("turns by 1 radian, and %{function} 1 has no exact form", function),
                     _ => t!(
                         "turns by %{angle} radians, and %{function} %{angle} has no exact form",
-                        angle = angle,
-                        function = function
+                        angle,
+                        function
                     ),
                 })
             }

@@ -35,7 +35,7 @@ impl Operation for Average {
         };
         let count = signs.inputs.len();
         let mut formula = signs.formula(format!("({sum}) / {count}"), "", &signs.facing_inputs()[..1]);
-        formula.sizes = t!("%{count} of %{sizes}", count = count, sizes = formula.sizes);
+        formula.sizes = t!("%{count} of %{sizes}", count, sizes = formula.sizes);
         formula
     }
 

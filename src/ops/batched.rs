@@ -77,16 +77,12 @@ impl Operation for Batched {
         if self.ops.windows(2).any(|pair| pair[0] != pair[1]) {
             formula.equation.push_str(&t!(" (head 1's; each head has its own)"));
         }
-        formula.sizes = t!("%{heads} at once: %{sizes}", heads = heads, sizes = formula.sizes);
+        formula.sizes = t!("%{heads} at once: %{sizes}", heads, sizes = formula.sizes);
         if let Some(shared) = self.sheets.iter().find(|sheets| **sheets < heads && **sheets > 0) {
             let each = heads / shared;
             formula.sizes.push_str(&match shared {
-                1 => t!(" (the one key/value sheet is read by %{each} heads)", each = each),
-                _ => t!(
-                    " (each of %{shared} key/value sheets is read by %{each} heads)",
-                    shared = shared,
-                    each = each
-                ),
+                1 => t!(" (the one key/value sheet is read by %{each} heads)", each),
+                _ => t!(" (each of %{shared} key/value sheets is read by %{each} heads)", shared, each),
             });
         }
         formula
@@ -110,7 +106,7 @@ impl Operation for Batched {
     fn tell(&self, _: &Told<'_>) -> String {
         match self.ops.len() {
             1 => t!("One head, in one call."),
-            heads => t!("All %{heads} heads in one call; no head knows of another.", heads = heads),
+            heads => t!("All %{heads} heads in one call; no head knows of another.", heads),
         }
     }
 }

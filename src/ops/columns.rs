@@ -55,8 +55,8 @@ impl Operation for Columns {
         let block = match told.layout {
             Layout::Rows if from == to => t!("column %{at}", at = from),
             Layout::Columns if from == to => t!("row %{at}", at = from),
-            Layout::Rows => t!("columns %{from} to %{to}", from = from, to = to),
-            Layout::Columns => t!("rows %{from} to %{to}", from = from, to = to),
+            Layout::Rows => t!("columns %{from} to %{to}", from, to),
+            Layout::Columns => t!("rows %{from} to %{to}", from, to),
         };
         let blank = |r: &usize| told.value.row(*r).iter().all(|v| *v == 0.0);
         let blanks: Vec<&str> = (0..told.value.nrows())
@@ -74,12 +74,12 @@ impl Operation for Columns {
         };
         match told.role {
             Role::HeadQueries(head) => {
-                t!("Head %{head} owns %{block}.%{zero}", head = head + 1, block = block, zero = zero)
+                t!("Head %{head} owns %{block}.%{zero}", head = head + 1, block, zero)
             }
             Role::HeadKeys(head) | Role::HeadValues(head) => {
-                t!("Head %{head} reads %{block}.%{zero}", head = head + 1, block = block, zero = zero)
+                t!("Head %{head} reads %{block}.%{zero}", head = head + 1, block, zero)
             }
-            _ => t!("A view of %{block}: nothing is copied.", block = block),
+            _ => t!("A view of %{block}: nothing is copied.", block),
         }
     }
 }

@@ -77,13 +77,10 @@ impl Operation for Concat {
             (Role::Concat, 1) => t!("One head only: there is nothing to lay beside it."),
             (Role::Concat, heads) => match told.layout {
                 Layout::Rows => {
-                    t!("The %{heads} heads' outputs side by side: nothing is mixed yet.", heads = heads)
+                    t!("The %{heads} heads' outputs side by side: nothing is mixed yet.", heads)
                 }
                 Layout::Columns => {
-                    t!(
-                        "The %{heads} heads' outputs one above the other: nothing is mixed yet.",
-                        heads = heads
-                    )
+                    t!("The %{heads} heads' outputs one above the other: nothing is mixed yet.", heads)
                 }
             },
             _ => t!("Packed into one matrix, so that one product does for all."),

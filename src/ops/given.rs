@@ -45,25 +45,15 @@ impl Operation for Given {
         let tokens_of = |count: usize| {
             let (line, tokens) = (&line, tokens());
             match (count, columns) {
-                (1, 1) => t!("1 token: %{tokens}; a %{line} of 1 number.", tokens = tokens, line = line),
-                (1, _) => t!(
-                    "1 token: %{tokens}; a %{line} of %{columns} numbers.",
-                    tokens = tokens,
-                    line = line,
-                    columns = columns
-                ),
-                (_, 1) => t!(
-                    "%{count} tokens: %{tokens}; each a %{line} of 1 number.",
-                    count = count,
-                    tokens = tokens,
-                    line = line
-                ),
+                (1, 1) => t!("1 token: %{tokens}; a %{line} of 1 number.", tokens, line),
+                (1, _) => t!("1 token: %{tokens}; a %{line} of %{columns} numbers.", tokens, line, columns),
+                (_, 1) => t!("%{count} tokens: %{tokens}; each a %{line} of 1 number.", count, tokens, line),
                 _ => t!(
                     "%{count} tokens: %{tokens}; each a %{line} of %{columns} numbers.",
-                    count = count,
-                    tokens = tokens,
-                    line = line,
-                    columns = columns
+                    count,
+                    tokens,
+                    line,
+                    columns
                 ),
             }
         };
@@ -71,22 +61,22 @@ impl Operation for Given {
             Role::Input => tokens_of(rows),
             Role::Source => t!("The other sequence, %{tokens}", tokens = tokens_of(rows)),
             Role::Projection(letter) if is_identity(&told.value) => {
-                t!("The identity: W_%{letter} passes its input through unchanged.", letter = letter)
+                t!("The identity: W_%{letter} passes its input through unchanged.", letter)
             }
             Role::Projection(letter) if told.value.iter().all(|v| *v == 0.0) => {
-                t!("All zeros: W_%{letter} lets nothing through.", letter = letter)
+                t!("All zeros: W_%{letter} lets nothing through.", letter)
             }
             Role::Projection(letter) => match told.layout {
                 Layout::Rows => t!(
                     "W_%{letter} as given: one row for each number that goes in, one column for each that comes out.",
-                    letter = letter
+                    letter
                 ),
                 Layout::Columns => t!(
                     "W_%{letter} as given: one column for each number that goes in, one row for each that comes out.",
-                    letter = letter
+                    letter
                 ),
             },
-            Role::Bias => t!("Added to every token's %{line}.", line = line),
+            Role::Bias => t!("Added to every token's %{line}.", line),
             Role::Queries | Role::Keys | Role::Values => t!("Given already projected."),
             _ => t!("Given."),
         }

@@ -82,9 +82,9 @@ impl Operation for Mask {
             _ => t!(": −∞ before the softmax becomes exactly 0 after it (where anything is left)"),
         };
         let mut words = match (hidden, all) {
-            (1, 1) => t!("1 of 1 place is hidden%{then}.", then = then),
-            (1, _) => t!("1 of %{all} places is hidden%{then}.", all = all, then = then),
-            _ => t!("%{hidden} of %{all} places are hidden%{then}.", hidden = hidden, all = all, then = then),
+            (1, 1) => t!("1 of 1 place is hidden%{then}.", then),
+            (1, _) => t!("1 of %{all} places is hidden%{then}.", all, then),
+            _ => t!("%{hidden} of %{all} places are hidden%{then}.", hidden, all, then),
         };
         if !blind.is_empty() {
             words.push_str(&t!(" Nothing is left for %{tokens}.", tokens = super::list(blind)));

@@ -56,14 +56,11 @@ impl Operation for MaskTimes {
         let hidden = self.allowed.iter().filter(|allowed| !**allowed).count();
         let all = self.allowed.len();
         match hidden {
-            1 => t!(
-                "1 of %{all} score becomes 0 and not −∞: the softmax still gives each a weight.",
-                all = all
-            ),
+            1 => t!("1 of %{all} score becomes 0 and not −∞: the softmax still gives each a weight.", all),
             _ => t!(
                 "%{hidden} of %{all} scores become 0 and not −∞: the softmax still gives each a weight.",
-                hidden = hidden,
-                all = all
+                hidden,
+                all
             ),
         }
     }

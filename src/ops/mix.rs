@@ -52,12 +52,12 @@ impl Operation for Mix {
             0 => t!("No query saw anything: there is nothing to blend."),
             all if all == rows => t!(
                 "What this head found: each %{line} is a blend of the values, in the proportions of its weights.",
-                line = line
+                line
             ),
             _ => t!(
                 "What this head found: each %{line} that saw a key is a blend of the values, in the proportions of its \
                  weights.",
-                line = line
+                line
             ),
         }
     }

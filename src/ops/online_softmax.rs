@@ -94,8 +94,8 @@ impl Operation for OnlineSoftmax {
         signs.formula(
             t!(
                 "m ← max(m, %{scores}); ℓ, o ← ℓ, o · e^(m before − m) + Σ e^(%{scores} − m) · 1, %{v}",
-                scores = scores,
-                v = v
+                scores,
+                v
             ),
             ", ",
             &shapes[..2],
@@ -159,7 +159,7 @@ impl Operation for OnlineSoftmax {
             }
             Some(n) => t!(
                 "%{n} queries met a larger score: what they had summed shrinks by e^(m before − m now).",
-                n = n
+                n
             ),
         }
     }

@@ -52,19 +52,13 @@ impl Operation for Project {
         let line = told.line();
         match told.role {
             Role::Queries => {
-                t!("Queries: what each token looks for, all heads side by side in its %{line}.", line = line)
+                t!("Queries: what each token looks for, all heads side by side in its %{line}.", line)
             }
             Role::Keys => {
-                t!(
-                    "Keys: what each token can be found by, all heads side by side in its %{line}.",
-                    line = line
-                )
+                t!("Keys: what each token can be found by, all heads side by side in its %{line}.", line)
             }
             Role::Values => {
-                t!(
-                    "Values: what each token hands on when it is attended to, all heads in its %{line}.",
-                    line = line
-                )
+                t!("Values: what each token hands on when it is attended to, all heads in its %{line}.", line)
             }
             Role::Packed => t!("One product for queries, keys and values of all heads."),
             Role::Output if told.inputs.get(1).is_some_and(is_identity) => {

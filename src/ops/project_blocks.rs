@@ -46,7 +46,7 @@ impl Operation for ProjectBlocks {
         let [x, w] = [&signs.inputs[0], &signs.inputs[1]];
         let blocks = match self.blocks {
             1 => t!("1 block on the diagonal"),
-            blocks => t!("%{blocks} blocks on the diagonal", blocks = blocks),
+            blocks => t!("%{blocks} blocks on the diagonal", blocks),
         };
         let after = format!("{}, {blocks}", bias_sign(signs));
         let sizes = signs.facing_inputs();

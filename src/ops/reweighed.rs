@@ -62,14 +62,14 @@ impl Operation for Reweighed {
         match zeros {
             1 => t!(
                 "1 of %{all} weight is set to 0 after the softmax, so a %{line} need not sum to 1.",
-                all = all,
-                line = line
+                all,
+                line
             ),
             _ => t!(
                 "%{zeros} of %{all} weights are set to 0 after the softmax, so a %{line} need not sum to 1.",
-                zeros = zeros,
-                all = all,
-                line = line
+                zeros,
+                all,
+                line
             ),
         }
     }

@@ -68,12 +68,9 @@ impl Operation for RmsNorm {
     fn tell(&self, told: &Told<'_>) -> String {
         let line = told.line();
         if self.has_gain() {
-            t!(
-                "Each token's %{line} is divided by its root mean square, then multiplied by the gain.",
-                line = line
-            )
+            t!("Each token's %{line} is divided by its root mean square, then multiplied by the gain.", line)
         } else {
-            t!("Each token's %{line} is divided by its root mean square.", line = line)
+            t!("Each token's %{line} is divided by its root mean square.", line)
         }
     }
 }

@@ -102,10 +102,10 @@ impl Operation for Rope {
         signs.formula(
             t!(
                 "%{x}, pair t = 0, 1, … turned by position · %{theta}^(−2t/%{dims}) (%{layout})",
-                x = x,
+                x,
                 theta = self.theta,
                 dims = self.dims,
-                layout = layout
+                layout
             ),
             "",
             &signs.facing_inputs(),
@@ -146,8 +146,8 @@ impl Operation for Rope {
             };
             t!(
                 "%{first} and %{second} by position · %{angle}",
-                first = first,
-                second = second,
+                first,
+                second,
                 angle = told.number(self.angle(1.0, t))
             )
         };
@@ -157,16 +157,16 @@ impl Operation for Rope {
         let positions: Vec<String> = self.positions.iter().map(ToString::to_string).collect();
         let at = super::list(positions.iter().map(String::as_str));
         let place = match positions.len() {
-            1 => t!("Position %{at}.", at = at),
-            _ => t!("Positions %{at}.", at = at),
+            1 => t!("Position %{at}.", at),
+            _ => t!("Positions %{at}.", at),
         };
         t!(
             "%{place} Turned together: %{numbers} %{pairs}%{more}%{still}. Lengths do not change.",
-            place = place,
-            numbers = numbers,
+            place,
+            numbers,
             pairs = pairs.join(&t!(", ")),
-            more = more,
-            still = still
+            more,
+            still
         )
     }
 }

@@ -38,8 +38,8 @@ impl Operation for RopeWide {
         formula.equation.push_str(&match (signs.layout, self.width) {
             (Layout::Rows, 1) => t!(", then column %{at}", at = from),
             (Layout::Columns, 1) => t!(", then row %{at}", at = from),
-            (Layout::Rows, _) => t!(", then columns %{from}…%{to}", from = from, to = to),
-            (Layout::Columns, _) => t!(", then rows %{from}…%{to}", from = from, to = to),
+            (Layout::Rows, _) => t!(", then columns %{from}…%{to}", from, to),
+            (Layout::Columns, _) => t!(", then rows %{from}…%{to}", from, to),
         });
         formula
     }

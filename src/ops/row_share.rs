@@ -54,11 +54,7 @@ impl Operation for RowShare {
             1 => t!(" One weight is negative, which no softmax gives."),
             _ => t!(" Some weights are negative, which no softmax gives."),
         };
-        t!(
-            "Each score over the sum of its %{line}: no exponential.%{below}",
-            line = told.line(),
-            below = below
-        )
+        t!("Each score over the sum of its %{line}: no exponential.%{below}", line = told.line(), below)
     }
 }
 

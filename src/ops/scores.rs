@@ -122,13 +122,13 @@ impl Operation for Scores {
         let mut words = match told.largest_of(&telling) {
             Some((best, r, c, tied)) => t!(
                 "%{way}: %{key} answers %{query} best, %{score}%{others}.",
-                way = way,
+                way,
                 key = told.column(c),
                 query = told.row(r),
                 score = told.number(best),
                 others = if tied { t!(" (others tie)") } else { String::new() }
             ),
-            None => t!("%{way}.", way = way),
+            None => t!("%{way}.", way),
         };
         if let Some(r) = flat.first() {
             let same = told.number(told.value[(*r, 0)]);

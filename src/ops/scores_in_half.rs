@@ -67,12 +67,12 @@ impl Operation for ScoresInHalf {
             true => t!(
                 "q · k = %{sum} is beyond %{end}, the largest half-precision number",
                 sum = constant(sum),
-                end = end
+                end
             ),
             false => t!(
                 "q · k = %{sum} is beyond %{end}, the lowest half-precision number",
                 sum = constant(sum),
-                end = end
+                end
             ),
         })
     }

@@ -155,14 +155,14 @@ impl Operation for Softmax {
             None if empty.len() == told.value.nrows() && self.empty_rows != FullyMaskedRows::Uniform => {
                 Vec::new()
             }
-            None => vec![t!("%{all} to 1.", all = all)],
-            Some(_) => vec![t!("%{all} to 1 together with what the sink takes.", all = all)],
+            None => vec![t!("%{all} to 1.", all)],
+            Some(_) => vec![t!("%{all} to 1 together with what the sink takes.", all)],
         };
         if !empty.is_empty() {
             let names = list_of(told.rows, &empty);
             sentences.push(t!(
                 "Nothing can be seen from %{names}: %{held}.",
-                names = names,
+                names,
                 held = self.told_of_empty()
             ));
         }
@@ -175,18 +175,14 @@ impl Operation for Softmax {
             sentences.push(match rows.iter().any(|r| seen(told, *r).len() == 1) {
                 true => t!(
                     "Sharpest where there is a choice: %{query} looks at %{key}, %{weight}%{others}.",
-                    query = query,
-                    key = key,
-                    weight = weight,
-                    others = others
+                    query,
+                    key,
+                    weight,
+                    others
                 ),
-                false => t!(
-                    "Sharpest: %{query} looks at %{key}, %{weight}%{others}.",
-                    query = query,
-                    key = key,
-                    weight = weight,
-                    others = others
-                ),
+                false => {
+                    t!("Sharpest: %{query} looks at %{key}, %{weight}%{others}.", query, key, weight, others)
+                }
             });
         }
         let all_seen = |r: &&usize| seen(told, **r).len() == told.value.ncols();
@@ -196,7 +192,7 @@ impl Operation for Softmax {
             sentences.push(t!(
                 "Even: %{tokens} (%{each} each).",
                 tokens = list_of(told.rows, &over_all),
-                each = each
+                each
             ));
         }
         if !over_some.is_empty() {

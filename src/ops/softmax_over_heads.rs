@@ -79,7 +79,7 @@ impl Operation for SoftmaxOverHeads {
         let heads = told.inputs.len();
         t!(
             "Heads compete for each place: the shares of %{heads} heads sum to 1 there, and the keys of a query do not.",
-            heads = heads
+            heads
         )
     }
 }

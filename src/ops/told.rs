@@ -196,7 +196,7 @@ pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
         [] => String::new(),
         [one] => (*one).to_owned(),
         [before @ .., last] if names.len() <= MOST => {
-            t!("%{names} and %{last}", names = before.join(&t!(", ")), last = last)
+            t!("%{names} and %{last}", names = before.join(&t!(", ")), last)
         }
         _ => t!(
             "%{names} and %{count} more",

@@ -176,15 +176,15 @@ fn note_sharing(plan: &mut Plan, attention: &Attention, head: Head, ids: [StepId
     let note = match last == first + 1 {
         true => t!(
             "This is key/value head %{kv_head}, shared by query heads %{first} and %{last}.",
-            kv_head = kv_head,
-            first = first,
-            last = last
+            kv_head,
+            first,
+            last
         ),
         false => t!(
             "This is key/value head %{kv_head}, shared by query heads %{first} to %{last}.",
-            kv_head = kv_head,
-            first = first,
-            last = last
+            kv_head,
+            first,
+            last
         ),
     };
     for id in ids {

@@ -169,7 +169,7 @@ fn bit(reason: usize) -> u32 {
 fn aligned(alignment: Alignment, n_q: usize, n_kv: usize) -> String {
     match alignment {
         Alignment::Offset(0) => String::new(),
-        Alignment::Offset(offset) => t!(", offset %{offset}", offset = offset),
+        Alignment::Offset(offset) => t!(", offset %{offset}", offset),
         _ if n_q == n_kv => String::new(),
         Alignment::BottomRight => t!(", bottom-right aligned: the last query sees up to the last key"),
         Alignment::TopLeft => t!(", top-left aligned: the first query sees up to the first key"),

@@ -62,7 +62,7 @@ pub(super) fn lines(state: &State, theme: Theme, room: usize, height: usize) -> 
         let more = below + 1 - left;
         let words = page.letters(&match more {
             1 => t!("… 1 more line: J scrolls"),
-            _ => t!("… %{more} more lines: J scrolls", more = more),
+            _ => t!("… %{more} more lines: J scrolls", more),
         });
         lines.push(Line::from(Span::styled(words, theme.dim())));
     } else {

@@ -75,7 +75,7 @@ fn title_line(state: &State, theme: Theme, room: usize) -> Line<'static> {
     let page = &state.page;
     let steps: Vec<_> = state.steps().map(|step| step.id).collect();
     let place = steps.iter().position(|id| *id == state.at.step).map_or(0, |place| place + 1);
-    let mut modes = vec![t!("step %{place} of %{all}", place = place, all = steps.len())];
+    let mut modes = vec![t!("step %{place} of %{all}", place, all = steps.len())];
     match state.bench.mask() {
         Masks::None => {}
         Masks::On => modes.push(t!("mask on")),
@@ -90,7 +90,7 @@ fn title_line(state: &State, theme: Theme, room: usize) -> Line<'static> {
     match state.bench.edits() {
         0 => {}
         1 => modes.push(t!("1 edit")),
-        many => modes.push(t!("%{many} edits", many = many)),
+        many => modes.push(t!("%{many} edits", many)),
     }
     let modes = format!(" {} ", modes.join(page.between()));
     let title = cut(page, &visible(&state.bench.problem.title), room.saturating_sub(width(&modes) + 2));

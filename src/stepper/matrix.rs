@@ -115,14 +115,14 @@ impl Matrix<'_> {
         if rows.len() < all_rows {
             let (from, to) = (rows.start + 1, rows.end);
             parts.push(match rows.len() {
-                2.. => t!("rows %{from}–%{to} of %{all}", from = from, to = to, all = all_rows),
+                2.. => t!("rows %{from}–%{to} of %{all}", from, to, all = all_rows),
                 _ => t!("row %{one} of %{all}", one = from, all = all_rows),
             });
         }
         if columns.len() < all_columns {
             let (from, to) = (columns.start + 1, columns.end);
             parts.push(match columns.len() {
-                2.. => t!("columns %{from}–%{to} of %{all}", from = from, to = to, all = all_columns),
+                2.. => t!("columns %{from}–%{to} of %{all}", from, to, all = all_columns),
                 _ => t!("column %{one} of %{all}", one = from, all = all_columns),
             });
         }

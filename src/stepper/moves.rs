@@ -42,8 +42,8 @@ impl State {
         if number == 0 || number > heads {
             return self.say(t!(
                 "there is no head %{number}: this lesson has %{heads}, counted from 1",
-                number = number,
-                heads = heads
+                number,
+                heads
             ));
         }
         let head = Head(number - 1);
@@ -125,9 +125,9 @@ impl State {
             let near = nearest(name, names.iter().map(String::as_str));
             return self.say(match near {
                 Some(near) => {
-                    t!("no step is called %{name}: did you mean %{near}?", name = name, near = near)
+                    t!("no step is called %{name}: did you mean %{near}?", name, near)
                 }
-                None => t!("no step is called %{name}", name = name),
+                None => t!("no step is called %{name}", name),
             });
         };
         let (id, (rows, columns)) = (step.id, step.shape);
@@ -138,10 +138,10 @@ impl State {
         let (Some(row), Some(column)) = (from_one(row, rows), from_one(column, columns)) else {
             return self.say(t!(
                 "there is no %{text}: %{step} has %{rows} rows and %{columns} columns, counted from 1",
-                text = text,
+                text,
                 step = id,
-                rows = rows,
-                columns = columns
+                rows,
+                columns
             ));
         };
         self.trail.clear();

@@ -13,6 +13,7 @@ use super::tests::{event, go, lesson, press, stepping};
 use super::{After, State, Theme, draw};
 use crate::lesson::{Options, builtin, parse};
 use crate::views::page::Page;
+use crate::words::{Language, in_language};
 
 fn terminal(state: &mut State, theme: Theme, width: u16, height: u16) -> Terminal<TestBackend> {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
@@ -73,6 +74,24 @@ fn a_screen_of_any_size_shows_the_number_its_sources_and_its_arithmetic() {
             "  weights",
         ],
     );
+}
+
+/// A Chinese character takes two cells; blanks are left out of what is compared.
+#[test]
+fn the_screen_speaks_chinese_and_loses_no_column_to_it() {
+    in_language(Language::Zh, || {
+        let mut state = stepping("two-heads");
+        go(&mut state, "head.1.scores[3,2]");
+        let lines = screen(&mut state, 80, 24);
+        let text: String = lines.concat().split_whitespace().collect();
+        for words in ["第11步，共22步", "head.1.scores·头1的分数", "行提问，列回答", "Tab来源", "[0.7071]"]
+        {
+            assert!(text.contains(words), "no {words} on\n{}", lines.join("\n"));
+        }
+        press(&mut state, &["?"]);
+        let help: String = screen(&mut state, 80, 60).concat().split_whitespace().collect();
+        assert!(help.contains("走到得出它的第一个数"), "{help}");
+    });
 }
 
 /// Token c scores (1·1 + 1·1)/√2 = 2/√2 against itself; with its second number 2 instead of 1, (1·1 + 2·2)/√2 = 5/√2.

@@ -303,8 +303,7 @@ impl State {
         let value = match text.parse::<f64>() {
             Ok(value) if value.is_finite() => value,
             _ => {
-                return self
-                    .say(t!("%{text} is not a number as 2, -0.5 or 1e-3: all stays as it is", text = text));
+                return self.say(t!("%{text} is not a number as 2, -0.5 or 1e-3: all stays as it is", text));
             }
         };
         let before = self.bench.trace().cell(self.at).unwrap_or(0.0);
@@ -322,12 +321,7 @@ impl State {
     fn say_what_changed(&mut self, what: &str) {
         let changed = self.bench.changed_steps().map_or(0, HashSet::len);
         let of = self.bench.trace().plan().steps().len();
-        self.say(t!(
-            "%{what}; numbers changed in %{changed} of %{of} steps, marked *",
-            what = what,
-            changed = changed,
-            of = of
-        ));
+        self.say(t!("%{what}; numbers changed in %{changed} of %{of} steps, marked *", what, changed, of));
     }
 
     fn undo(&mut self) {

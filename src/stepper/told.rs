@@ -50,7 +50,7 @@ pub(super) fn text(state: &State, scene: &Scene<'_>, step: &Step, theme: Theme) 
     if page.detail != Detail::Bare {
         lines.push(Line::default());
         if let Some(why) = scene.not_exact(step.id) {
-            lines.extend(paragraph(page, &t!("Decimals: %{why}.", why = why), 0));
+            lines.extend(paragraph(page, &t!("Decimals: %{why}.", why), 0));
         }
         for words in table::words(scene, step) {
             lines.extend(paragraph(page, &words, 0));
@@ -118,11 +118,8 @@ fn derivation(state: &State, scene: &Scene<'_>, step: &Step, theme: Theme) -> Ve
     };
     let derivation = Derivation::from_term(term, last.step, value, page.digits);
     if let Some((names, number)) = &derivation.largest {
-        let words = t!(
-            "m = %{names} = %{number}, the largest; subtracting it changes no weight",
-            names = names,
-            number = number
-        );
+        let words =
+            t!("m = %{names} = %{number}, the largest; subtracting it changes no weight", names, number);
         lines.extend(paragraph(page, &words, 2));
     }
     lines.extend(derivation.lines.iter().flat_map(|line| paragraph(page, &format!("= {line}"), 2)));

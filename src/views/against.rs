@@ -20,7 +20,7 @@ pub fn parts(against: &Against, files: [&str; 2], answers: [&Answers; 2]) -> Vec
     let mut parts =
         vec![Part::Title(t!("%{one} beside %{other}", one = visible(files[0]), other = visible(files[1])))];
     for (file, answers) in files.iter().zip(answers) {
-        let of_file = |said: String| Part::Say(t!("In %{file}: %{said}", file = visible(file), said = said));
+        let of_file = |said: String| Part::Say(t!("In %{file}: %{said}", file = visible(file), said));
         parts.extend(answers.remarks.iter().map(|remark| of_file(t!("%{words}.", words = visible(remark)))));
         parts.extend(left_out(&answers.left_out).map(of_file));
     }

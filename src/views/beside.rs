@@ -79,21 +79,18 @@ impl<'a> Beside<'a> {
                     step = id,
                     row = row + 1,
                     column = column + 1,
-                    should = should,
-                    is = is
+                    should,
+                    is
                 )
             }
-            Difference::Shape => t!(
-                "first difference: %{step} is %{is} and should be %{should}",
-                step = id,
-                is = is,
-                should = should
-            ),
+            Difference::Shape => {
+                t!("first difference: %{step} is %{is} and should be %{should}", step = id, is, should)
+            }
             Difference::Missing => {
-                t!("first difference: %{step}, %{should}, is missing", step = id, should = should)
+                t!("first difference: %{step}, %{should}, is missing", step = id, should)
             }
             Difference::Extra => {
-                t!("first difference: %{step}, %{is}, should not be there", step = id, is = is)
+                t!("first difference: %{step}, %{is}, should not be there", step = id, is)
             }
         };
         Some(First { id, cell, words })
@@ -102,7 +99,7 @@ impl<'a> Beside<'a> {
 
 /// The heading of a page with a wrong run.
 pub fn title(lesson: &str, mistake: &str) -> String {
-    t!("%{lesson} – wrong on purpose: %{mistake}", lesson = lesson, mistake = mistake)
+    t!("%{lesson} – wrong on purpose: %{mistake}", lesson, mistake)
 }
 
 /// Two numbers with so many digits that they can be told apart; whole ones without.
@@ -223,7 +220,7 @@ fn forms(run: &WrongRun) -> String {
         form = say(run.form.name),
         others = translated.join(&t!("; ")),
         mistake = run.mistake.name,
-        other = other
+        other
     )
 }
 
@@ -240,7 +237,7 @@ pub fn where_it_shows(mistake: &Mistake) -> String {
 pub fn sentence(words: &str) -> String {
     let words = super::markup::capital(words.trim());
     let is_ended = words.is_empty() || words.ends_with(['.', '?', '!', '。', '？', '！']);
-    if is_ended { words } else { t!("%{words}.", words = words) }
+    if is_ended { words } else { t!("%{words}.", words) }
 }
 
 fn mark(first: &First, indent: usize, page: &Page, out: &mut dyn Write) -> io::Result<()> {
@@ -285,8 +282,8 @@ fn name_the_same(
         .collect();
     let steps = names.join(&t!(", "));
     let words = match same_where {
-        Same::UpToHere => t!("the same up to here: %{steps}", steps = steps),
-        Same::Besides => t!("the same: %{steps}", steps = steps),
+        Same::UpToHere => t!("the same up to here: %{steps}", steps),
+        Same::Besides => t!("the same: %{steps}", steps),
     };
     write!(out, "\n{}", page.paragraph(&words, 0))
 }
@@ -351,23 +348,23 @@ fn in_all(run: &WrongRun) -> String {
     let whole: Vec<String> = whole
         .iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, words)| t!("%{count} %{what}", count = count, what = words))
+        .map(|(count, words)| t!("%{count} %{what}", count, what = words))
         .collect();
     let steps = match differ {
         1 => t!("In all 1 of %{all} steps differs", all = run.steps.len()),
-        _ => t!("In all %{differ} of %{all} steps differ", differ = differ, all = run.steps.len()),
+        _ => t!("In all %{differ} of %{all} steps differ", differ, all = run.steps.len()),
     };
     let whole = whole.join(&t!(", "));
     match (cells, whole.is_empty()) {
-        (_, true) => t!("%{steps}, in %{cells} of their %{of} cells.", steps = steps, cells = cells, of = of),
-        (0, false) => t!("%{steps}: %{whole}.", steps = steps, whole = whole),
+        (_, true) => t!("%{steps}, in %{cells} of their %{of} cells.", steps, cells, of),
+        (0, false) => t!("%{steps}: %{whole}.", steps, whole),
         (_, false) => t!(
             "%{steps}: %{whole}, and %{others} in %{cells} of their %{of} cells.",
-            steps = steps,
-            whole = whole,
+            steps,
+            whole,
             others = count(|how| matches!(how, Difference::Cells(_))),
-            cells = cells,
-            of = of
+            cells,
+            of
         ),
     }
 }

@@ -137,13 +137,8 @@ fn how_much(cells: &Cells, hidden: bool, page: &Page) -> String {
         false => String::new(),
     };
     let mut words = match cells.of {
-        1 => t!("%{count} of 1 cells differs (*)%{at_most}.", count = cells.count, at_most = at_most),
-        of => t!(
-            "%{count} of %{of} cells differ (*)%{at_most}.",
-            count = cells.count,
-            of = of,
-            at_most = at_most
-        ),
+        1 => t!("%{count} of 1 cells differs (*)%{at_most}.", count = cells.count, at_most),
+        of => t!("%{count} of %{of} cells differ (*)%{at_most}.", count = cells.count, of, at_most),
     };
     if hidden {
         words.push_str(&t!(" Some look alike: they differ in digits that --precision shows."));

@@ -135,12 +135,12 @@ fn layouts(steps: &[Checked]) -> impl Iterator<Item = String> {
         [_] => t!(
             "Your %{name} was recognised in another layout: %{said}.",
             name = visible(&list(names.iter().copied())),
-            said = said
+            said
         ),
         _ => t!(
             "Your %{names} were each recognised in another layout: %{said}.",
             names = visible(&list(names.iter().copied())),
-            said = said
+            said
         ),
     })
 }
@@ -171,11 +171,11 @@ fn right(diagnosis: &Diagnosis) -> Vec<Part> {
     let mut said = match diagnosis.steps.len() {
         1 => t!("Right: what you have is what mha computes"),
         2 => t!("Right: both steps are what mha computes"),
-        steps => t!("Right: all %{steps} steps are what mha computes", steps = steps),
+        steps => t!("Right: all %{steps} steps are what mha computes", steps),
     };
     said.push_str(&match rounded {
-        true => t!(", but for what rounding every step to %{grains} loses.", grains = grains),
-        false => t!(", as closely as %{grains} can tell.", grains = grains),
+        true => t!(", but for what rounding every step to %{grains} loses.", grains),
+        false => t!(", as closely as %{grains} can tell.", grains),
     });
     let mut parts = vec![Part::Title(t!("Verdict")), Part::Say(said)];
     if !diagnosis.otherwise.is_empty() {
@@ -245,7 +245,7 @@ fn evidence(diagnosis: &Diagnosis, first: &Checked) -> String {
     let so_far = match before {
         0 => String::new(),
         1 => t!(" %{step} before it is right.", step = diagnosis.steps[0].name),
-        many => t!(" The %{many} steps before it are right.", many = many),
+        many => t!(" The %{many} steps before it are right.", many),
     };
     let said = match (&diagnosis.difference, first.status) {
         (Some(difference), Status::Wrong) => capital(&difference.told(first.name, &Whose::Right)),
@@ -255,7 +255,7 @@ fn evidence(diagnosis: &Diagnosis, first: &Checked) -> String {
             expected = sizes(&first.expected)
         ),
     };
-    t!("%{said}.%{so_far}", said = said, so_far = so_far)
+    t!("%{said}.%{so_far}", said, so_far)
 }
 
 /// The first letter large.
@@ -267,7 +267,7 @@ pub(super) fn capital(text: &str) -> String {
 fn headline(explanation: &Explanation) -> String {
     let names = explanation.names();
     match names.as_slice() {
-        [one] => t!("The mistake: %{one}", one = one),
+        [one] => t!("The mistake: %{one}", one),
         several => t!("Two mistakes: %{both}", both = several.join(&t!(" and "))),
     }
 }
@@ -275,7 +275,7 @@ fn headline(explanation: &Explanation) -> String {
 fn yours(diagnosis: &Diagnosis) -> String {
     match diagnosis.steps.len() {
         1 => t!("exactly your %{step}", step = diagnosis.steps[0].name),
-        steps => t!("exactly your %{steps} tensors", steps = steps),
+        steps => t!("exactly your %{steps} tensors", steps),
     }
 }
 
@@ -297,7 +297,7 @@ fn explained(report: &Report<'_>, explanation: &Explanation, parts: &mut Vec<Par
                     form = say(chosen),
                     others = others.join(&t!("; "))
                 );
-                table.row(&t!("form"), vec![words]);
+                table.row(t!("form"), vec![words]);
             }
         }
         table.line(&t!("right"), &[mistake.right]);
@@ -328,7 +328,7 @@ fn unexplained(report: &Report<'_>, parts: &mut Vec<Part>) {
             "%{mistakes} accounts for what you have before %{from}; from %{from} on more is wrong, and nothing in the \
              catalogue gives it.",
             mistakes = names.join(&t!(", or ")),
-            from = from
+            from
         )));
         for explanation in &partly.explanations {
             explained(report, explanation, parts);
@@ -337,7 +337,7 @@ fn unexplained(report: &Report<'_>, parts: &mut Vec<Part>) {
     }
     parts.push(Part::Title(t!("No known mistake")));
     let tried = diagnosis.tried;
-    let pairs = |pairs: usize| if pairs == 1 { t!("1 pair") } else { t!("%{pairs} pairs", pairs = pairs) };
+    let pairs = |pairs: usize| if pairs == 1 { t!("1 pair") } else { t!("%{pairs} pairs", pairs) };
     let mut said = t!(
         "Nothing in the catalogue gives exactly these tensors, so no mistake is named. Tried: the %{forms} that can be made \
          in this lesson, counting every form, and %{pairs} of them.",
@@ -393,5 +393,5 @@ fn further_up(report: &Report<'_>) -> String {
             steps = list(missing.iter().rev().take(2).map(String::as_str))
         ),
     };
-    t!("%{place} If another run gives other numbers, look for dropout.", place = place)
+    t!("%{place} If another run gives other numbers, look for dropout.", place)
 }

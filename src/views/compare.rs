@@ -135,7 +135,7 @@ pub fn introduction(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Res
     };
     let title = match comparison.title {
         "" => names,
-        title => t!("%{title}: %{names}", title = visible(title), names = names),
+        title => t!("%{title}: %{names}", title = visible(title), names),
     };
     for line in page.paragraph(&title, 0).lines() {
         writeln!(out, "{}", line.bold())?;
@@ -156,8 +156,7 @@ pub fn introduction(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Res
         }
     }
     if let (Some(count), Some(shown)) = (comparison.batch, comparison.sequence) {
-        let words =
-            t!("Sequence %{one} of %{count}; --sequence N shows another.", one = shown + 1, count = count);
+        let words = t!("Sequence %{one} of %{count}; --sequence N shows another.", one = shown + 1, count);
         write!(out, "{}", page.paragraph(&words, 0))?;
     }
     let widens = |side: &Compared| {
@@ -238,11 +237,7 @@ fn figures(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
     };
     row("num_heads", &|side| {
         let (named, run) = (side.call.attention.num_heads, side.figures.entropies.len());
-        if run > named {
-            t!("%{heads}, run %{run} times", heads = named, run = run)
-        } else {
-            named.to_string()
-        }
+        if run > named { t!("%{heads}, run %{run} times", heads = named, run) } else { named.to_string() }
     });
     row("num_kv_heads", &|side| side.call.attention.num_kv_heads.to_string());
     row("d_k", &|side| side.call.attention.d_k.to_string());
@@ -304,7 +299,7 @@ fn states(comparison: &Comparison<'_>, side: &Compared, out: &mut dyn Write) -> 
         let words = t!(
             "%{variant} · %{tiles} tiles a head: the first two and the last are shown, --verbose shows all",
             variant = side.variant,
-            tiles = tiles
+            tiles
         );
         heading(&words, &comparison.page, out)?;
     }
@@ -328,7 +323,7 @@ fn states(comparison: &Comparison<'_>, side: &Compared, out: &mut dyn Write) -> 
             variant = side.variant,
             head = head.0 + 1,
             tile = tile + 1,
-            what = what
+            what
         );
         heading(&words, &comparison.page, out)?;
         let sheet = Sheet::new(step, value, comparison.labels, comparison.page.layout);

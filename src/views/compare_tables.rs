@@ -22,7 +22,7 @@ pub(super) fn weights(comparison: &Comparison<'_>, side: &Compared, out: &mut dy
             "%{variant} · attention weights of head %{head} · entropy in bits, even over all %{keys} keys is %{even}",
             variant = side.variant,
             head = head + 1,
-            keys = keys,
+            keys,
             even = number(libm::log2(keys as f64), page.digits)
         );
         heading(&words, page, out)?;

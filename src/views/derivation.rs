@@ -195,9 +195,9 @@ impl Writer {
             Term::Cell(_, number) | Term::Constant(number) | Term::Computed(number) => {
                 inside(figure(*number, self.digits), *number < 0.0 && place > Place::Free)
             }
-            Term::Rest(count, _) if self.in_names => t!("{%{count} terms}", count = count),
+            Term::Rest(count, _) if self.in_names => t!("{%{count} terms}", count),
             Term::Rest(count, sum) => {
-                t!("{%{count} terms: %{sum}}", count = count, sum = figure(*sum, self.digits))
+                t!("{%{count} terms: %{sum}}", count, sum = figure(*sum, self.digits))
             }
             Term::Row(step, row, numbers) => self.row(*step, *row, numbers),
             Term::Figure(figure, step, row, numbers) if self.in_names || numbers.len() > MOST_TERMS => {

@@ -24,7 +24,7 @@ impl Excerpt {
             .into_iter()
             .filter(|(_, shown, _)| shown.contains(&None))
             .map(|(count, shown, what)| {
-                t!("%{left} of %{all} %{what}", left = count + 1 - shown.len(), all = count, what = what)
+                t!("%{left} of %{all} %{what}", left = count + 1 - shown.len(), all = count, what)
             })
             .collect::<Vec<_>>();
         let left_out = (!missing.is_empty()).then(|| {

@@ -95,11 +95,7 @@ fn root(scene: &Scene<'_>, branch: &Branch, is_new_step: bool, out: &mut dyn Wri
     if let Some((names, number)) = &derivation.largest {
         hang(
             page,
-            &t!(
-                "m = %{names} = %{number}, the largest; subtracting it changes no weight",
-                names = names,
-                number = number
-            ),
+            &t!("m = %{names} = %{number}, the largest; subtracting it changes no weight", names, number),
             INDENT,
             "",
             out,
@@ -115,8 +111,8 @@ fn root(scene: &Scene<'_>, branch: &Branch, is_new_step: bool, out: &mut dyn Wri
         scene.exact.and_then(|exact| exact.form(cell.step, cell.row, cell.column)),
         scene.not_exact(cell.step),
     ) {
-        (Some(form), _) => hang(page, &t!("exactly %{form}", form = form), INDENT, "", out),
-        (None, Some(why)) => hang(page, &t!("no exact form: %{why}", why = why), INDENT, "", out),
+        (Some(form), _) => hang(page, &t!("exactly %{form}", form), INDENT, "", out),
+        (None, Some(why)) => hang(page, &t!("no exact form: %{why}", why), INDENT, "", out),
         (None, None) => Ok(()),
     }
 }
@@ -152,7 +148,7 @@ pub fn limb(
             let derivation = Derivation::from_term(term, last.step, branch.value, page.digits);
             text.push_str(&format!(" = {}", derivation.in_short()));
             if let Some(reason) = &branch.reason {
-                text.push_str(&t!(", %{reason}", reason = reason));
+                text.push_str(&t!(", %{reason}", reason));
             }
         }
     }
@@ -200,9 +196,9 @@ pub fn place_of(scene: &Scene<'_>, step: &Step, cell: Cell) -> String {
 /// What a row or a column of that name is called: `query c`, `number 2`; nothing where there is one line only.
 pub fn called(axis: Axis, name: &str) -> String {
     match axis {
-        Axis::Queries | Axis::StackedQueries(_) => t!("query %{name}", name = name),
-        Axis::Keys | Axis::KeysFrom(_) | Axis::StackedKeys(_) => t!("key %{name}", name = name),
-        Axis::Features => t!("number %{name}", name = name),
+        Axis::Queries | Axis::StackedQueries(_) => t!("query %{name}", name),
+        Axis::Keys | Axis::KeysFrom(_) | Axis::StackedKeys(_) => t!("key %{name}", name),
+        Axis::Features => t!("number %{name}", name),
         Axis::State => name.to_owned(),
         Axis::One => String::new(),
     }
@@ -233,19 +229,19 @@ fn closing(scene: &Scene<'_>, origins: &[Branch], depth: Depth) -> String {
     let names: Vec<String> = given.iter().map(ToString::to_string).collect();
     let mut said = match names.as_slice() {
         [] => String::new(),
-        [one] => t!("%{one} is given.", one = one),
+        [one] => t!("%{one} is given.", one),
         [before @ .., last] => {
-            t!("%{names} and %{last} are given.", names = before.join(&t!(", ")), last = last)
+            t!("%{names} and %{last} are given.", names = before.join(&t!(", ")), last)
         }
     };
     if let Some(cell) = cut {
         said.push_str(&match depth {
             Depth::Readable => t!(
                 " The tree stops where it would grow long; --depth N goes further, and --explain '%{cell}' starts there.",
-                cell = cell
+                cell
             ),
             Depth::Levels(_) => {
-                t!(" The tree stops where it was asked to; --explain '%{cell}' starts there.", cell = cell)
+                t!(" The tree stops where it was asked to; --explain '%{cell}' starts there.", cell)
             }
         });
     }

@@ -47,7 +47,7 @@ fn write_step(scene: &Scene<'_>, number: usize, step: &Step, out: &mut dyn Write
         if step.inputs.is_empty() {
             let sign = tex::formula(&names::sign(step.id));
             let sizes = line(scene, &formula.sizes);
-            writeln!(out, "\n{}", t!("$`%{sign}`$ given, %{sizes}", sign = sign, sizes = sizes))?;
+            writeln!(out, "\n{}", t!("$`%{sign}`$ given, %{sizes}", sign, sizes))?;
         } else {
             writeln!(out, "\n```math\n{maths}\n```")?;
             say(scene, &formula.sizes, out)?;

@@ -55,15 +55,15 @@ pub fn one(mistake: &Mistake, lesson: Option<&str>) -> Vec<Part> {
     mend(mistake, &mut table);
     if let [_, _, ..] = mistake.forms {
         let forms: Vec<&str> = mistake.forms.iter().map(|form| say(form.name)).collect();
-        table.row(&t!("forms"), vec![forms.join(&t!("; "))]);
+        table.row(t!("forms"), vec![forms.join(&t!("; "))]);
     }
-    table.row(&t!("reports"), vec![reports(mistake.reports)]);
+    table.row(t!("reports"), vec![reports(mistake.reports)]);
     let alike: Vec<&str> = mistake.alike().map(|other| other.name).collect();
     if !alike.is_empty() {
-        table.row(&t!("same step"), vec![alike.join(&t!(", "))]);
+        table.row(t!("same step"), vec![alike.join(&t!(", "))]);
     }
     if let Some(lesson) = lesson {
-        table.row(&t!("in numbers"), vec![format!("mha trace {lesson} --mistake {name}")]);
+        table.row(t!("in numbers"), vec![format!("mha trace {lesson} --mistake {name}")]);
     }
     vec![
         Part::Title(t!("%{mistake}: %{summary}", mistake = name, summary = say(mistake.summary))),
@@ -76,7 +76,7 @@ fn steps(mistake: &Mistake) -> String {
     let steps: Vec<String> = mistake.first_steps().iter().map(Name::to_string).collect();
     match steps.split_last() {
         Some((last, [])) => last.clone(),
-        Some((last, others)) => t!("%{others} or %{last}", others = others.join(&t!(", ")), last = last),
+        Some((last, others)) => t!("%{others} or %{last}", others = others.join(&t!(", ")), last),
         None => String::new(),
     }
 }
@@ -86,14 +86,13 @@ fn reports((found, confirmed): (u16, u16)) -> String {
         (0, _) => t!("none found in public"),
         (1, 0) => t!("1 found in public, not confirmed (fixed, merged or acknowledged)"),
         (1, _) => t!("1 found in public, confirmed (fixed, merged or acknowledged)"),
-        (found, 0) => t!(
-            "%{found} found in public, none of them confirmed (fixed, merged or acknowledged)",
-            found = found
-        ),
+        (found, 0) => {
+            t!("%{found} found in public, none of them confirmed (fixed, merged or acknowledged)", found)
+        }
         (found, confirmed) => t!(
             "%{found} found in public, %{confirmed} of them confirmed (fixed, merged or acknowledged)",
-            found = found,
-            confirmed = confirmed
+            found,
+            confirmed
         ),
     }
 }

@@ -249,7 +249,7 @@ fn single_head(sheet: &mut Sheet, report: &Report) {
     let totals = &report.parameters;
     let layer = &report.shape.layer;
     if layer.num_heads > 1 {
-        let of = |number: u64, d_k: u64| t!("%{heads} of %{d_k}", heads = heads(number), d_k = d_k);
+        let of = |number: u64, d_k: u64| t!("%{heads} of %{d_k}", heads = heads(number), d_k);
         let (these, one) = (of(layer.num_heads, layer.d_k), of(1, totals.single_head.d_k));
         let pairs = totals.matrices.iter().zip(&totals.single_head_matrices);
         let mut rows: Vec<_> = pairs
@@ -277,10 +277,10 @@ fn single_head_in_words(report: &Report) -> String {
         return t!(
             "Not equal, because keys and values are shared: W_K and W_V are %{g} heads wide, not %{h}, which saves \
              %{saved} numbers. With g = h the two would be equal: %{would}.",
-            g = g,
-            h = h,
-            saved = saved,
-            would = would
+            g,
+            h,
+            saved,
+            would
         );
     }
     let lead = if h == 1 { t!("This is one head") } else { t!("Equal") };
@@ -288,29 +288,25 @@ fn single_head_in_words(report: &Report) -> String {
         return t!(
             "%{lead}: %{width} = d_model, so the four matrices hold %{four}, however many heads there are. Heads divide \
              the matrices; they do not add any.",
-            lead = lead,
-            width = width,
-            four = four
+            lead,
+            width,
+            four
         );
     }
     let why = if single.d_k != d_model {
-        t!("%{width} is not d_model = %{d_model}", width = width, d_model = d_model)
+        t!("%{width} is not d_model = %{d_model}", width, d_model)
     } else if single.d_v != d_model {
-        t!("h·d_v = %{width} is not d_model = %{d_model}", width = single.d_v, d_model = d_model)
+        t!("h·d_v = %{width} is not d_model = %{d_model}", width = single.d_v, d_model)
     } else {
-        t!(
-            "d_kv_model = %{d_kv_model} is not d_model = %{d_model}",
-            d_kv_model = d_kv_model,
-            d_model = d_model
-        )
+        t!("d_kv_model = %{d_kv_model} is not d_model = %{d_model}", d_kv_model, d_model)
     };
     t!(
         "%{lead}: a head of the same whole width needs the same four matrices. But %{why}, so they hold %{numbers} and not \
          %{four}.",
-        lead = lead,
-        why = why,
+        lead,
+        why,
         numbers = count(without_biases),
-        four = four
+        four
     )
 }
 
@@ -319,11 +315,7 @@ fn compute(sheet: &mut Sheet, report: &Report) {
         &report.compute;
     let (layer, shape) = (&report.shape.layer, &report.shape);
     let batch = if shape.batch == 1 { String::new() } else { format!(", B = {}", count(shape.batch)) };
-    sheet.title(&t!(
-        "3. Work of one layer on n = %{n} tokens%{batch}",
-        n = count(shape.seq_len),
-        batch = batch
-    ));
+    sheet.title(&t!("3. Work of one layer on n = %{n} tokens%{batch}", n = count(shape.seq_len), batch));
     let many = if layer.num_heads == 1 { t!("this layer") } else { heads(layer.num_heads) };
     let (formula, factors, wide) = (t!("formula"), t!("factors"), t!("1 wide head"));
     let columns =
@@ -383,7 +375,7 @@ fn products_in_words(report: &Report) -> String {
     };
     t!(
         "%{same}%{layers} All n² pairs are counted: a causal mask saves work only where a kernel skips what it hides.",
-        same = same,
-        layers = layers
+        same,
+        layers
     )
 }

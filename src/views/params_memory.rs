@@ -60,7 +60,7 @@ pub(super) fn memory(sheet: &mut Sheet, report: &Report) {
     };
     sheet.say(&t!(
         "All: %{sequences} of %{tokens} tokens (--batch, --seq-len, --kv-dtype).",
-        sequences = sequences,
+        sequences,
         tokens = count(shape.seq_len)
     ));
 }
@@ -98,7 +98,7 @@ pub(super) fn sharing(sheet: &mut Sheet, report: &Report) {
         Kind::GroupedQuery | Kind::MultiQuery => {
             t!(
                 "This layer's cache is %{shared}× smaller than with keys and values for each of the %{heads} heads.",
-                shared = shared,
+                shared,
                 heads = h
             )
         }
@@ -120,7 +120,7 @@ pub(super) fn swept(sheet: &mut Sheet, report: &Report, sweep: &Sweep) {
         Key::Layers => t!("Everything counts all layers."),
         _ => t!(
             "Parameters, multiplications and exponentials of one layer; KV cache of %{layers}, %{dtype}.",
-            layers = layers,
+            layers,
             dtype = report.kv_dtype
         ),
     });
@@ -149,16 +149,16 @@ pub(super) fn swept(sheet: &mut Sheet, report: &Report, sweep: &Sweep) {
         };
         let value = count(*value);
         sheet.say(&match column {
-            Column::DK => t!("d_k is %{value} in every row%{why}.", value = value, why = why),
-            Column::Parameters => t!("Parameters are %{value} in every row%{why}.", value = value, why = why),
+            Column::DK => t!("d_k is %{value} in every row%{why}.", value, why),
+            Column::Parameters => t!("Parameters are %{value} in every row%{why}.", value, why),
             Column::Multiplications => {
-                t!("Multiplications are %{value} in every row%{why}.", value = value, why = why)
+                t!("Multiplications are %{value} in every row%{why}.", value, why)
             }
             Column::Exponentials => {
-                t!("Exponentials are %{value} in every row%{why}.", value = value, why = why)
+                t!("Exponentials are %{value} in every row%{why}.", value, why)
             }
             Column::KvCache => {
-                t!("The KV cache is %{value} bytes in every row%{why}.", value = value, why = why)
+                t!("The KV cache is %{value} bytes in every row%{why}.", value, why)
             }
         });
     }

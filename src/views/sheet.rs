@@ -112,7 +112,7 @@ fn set_apart(name: &str, axis: Axis) -> String {
     let name = shorten(&visible(name), ROOM);
     let is_token = !matches!(axis, Axis::Features | Axis::State | Axis::One);
     match name.parse::<f64>() {
-        Ok(_) if is_token => t!("token %{name}", name = name),
+        Ok(_) if is_token => t!("token %{name}", name),
         Err(_) if is_token && !is_a_letter(&name) => format!("“{name}”"),
         _ => name,
     }

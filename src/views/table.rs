@@ -82,7 +82,7 @@ pub fn remarks(scene: &Scene<'_>, step: &Step, why_not_exact: Option<&str>) -> V
     let detail = scene.page.detail;
     let mut remarks = Vec::new();
     if detail != Detail::Bare {
-        remarks.extend(why_not_exact.map(|why| t!("Decimals: %{why}.", why = why)));
+        remarks.extend(why_not_exact.map(|why| t!("Decimals: %{why}.", why)));
         remarks.extend(words(scene, step));
     }
     if detail == Detail::Counted {
@@ -108,7 +108,7 @@ pub fn sequences(scene: &Scene<'_>) -> Option<String> {
             t!(
                 "Sequence %{one} of %{count}; --sequence N shows another, --sequence all every one.",
                 one = first + 1,
-                count = count
+                count
             )
         }
         _ => t!("Every sequence of the batch."),
@@ -167,7 +167,7 @@ fn sheet<'a>(scene: &'a Scene<'_>, step: &Step, value: View<'a, f64>) -> (Sheet<
     let page = &scene.page;
     let sheet = Sheet::new(step, value, scene.labels, page.layout).with_exact(scene.exact, step.id);
     if let Some(why) = sheet.why_not_exact() {
-        let words = t!("Decimals: %{why}.", why = why);
+        let words = t!("Decimals: %{why}.", why);
         return (sheet, words);
     }
     let (widest, room) = (sheet.widest_form(page), Grid::room_beside(&sheet.rows, page));
@@ -177,8 +177,8 @@ fn sheet<'a>(scene: &'a Scene<'_>, step: &Step, value: View<'a, f64>) -> (Sheet<
     let words = t!(
         "Decimals: %{step} is exact, but one of its cells takes %{widest} characters, and this page has room for %{room}.",
         step = step.id,
-        widest = widest,
-        room = room
+        widest,
+        room
     );
     (sheet.with_exact(None, step.id), words)
 }

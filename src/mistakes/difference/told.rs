@@ -25,9 +25,9 @@ impl Difference {
         match (self.region.told(), &self.kind) {
             (None, _) => said,
             (Some(place), Kind::NotANumber { .. } | Kind::NumberForNaN { .. } | Kind::Infinite { .. }) => {
-                t!("%{place}, %{said}", place = place, said = said)
+                t!("%{place}, %{said}", place, said)
             }
-            (Some(place), _) => t!("only %{place}, %{said}", place = place, said = said),
+            (Some(place), _) => t!("only %{place}, %{said}", place, said),
         }
     }
 }
@@ -51,15 +51,13 @@ impl Region {
         let heads = self.heads.as_ref().map(|heads| some(n!("head"), heads, None));
         let sequences = self.sequences.as_ref().map(|sequences| some(n!("sequence"), sequences, None));
         let sheets = match (heads, sequences) {
-            (Some(heads), Some(sequences)) => {
-                Some(t!("%{heads} of %{sequences}", heads = heads, sequences = sequences))
-            }
+            (Some(heads), Some(sequences)) => Some(t!("%{heads} of %{sequences}", heads, sequences)),
             (one, other) => one.or(other),
         };
         match (part, sheets) {
             (part, None) => part,
             (None, Some(sheets)) => Some(t!("in %{lines}", lines = sheets)),
-            (Some(part), Some(sheets)) => Some(t!("%{part} of %{sheets}", part = part, sheets = sheets)),
+            (Some(part), Some(sheets)) => Some(t!("%{part} of %{sheets}", part, sheets)),
         }
     }
 }
@@ -70,8 +68,8 @@ impl Kind {
         let Noun { word, many } = noun(name);
         let (is, holds) = if many { (t!("are"), t!("hold")) } else { (t!("is"), t!("holds")) };
         let what = match whose {
-            Whose::Right => t!("your %{word}", word = word),
-            Whose::Files { theirs, .. } => t!("the %{word} in %{file}", word = word, file = theirs),
+            Whose::Right => t!("your %{word}", word),
+            Whose::Files { theirs, .. } => t!("the %{word} in %{file}", word, file = theirs),
         };
         let right = match (whose, many) {
             (Whose::Right, true) => t!("the right ones"),
@@ -81,8 +79,8 @@ impl Kind {
         };
         let moved = |line: &str, order: &[usize]| moved(line, order, &what, whose);
         match self {
-            Self::None if many => t!("%{what} agree with %{right}", what = what, right = right),
-            Self::None => t!("%{what} agrees with %{right}", what = what, right = right),
+            Self::None if many => t!("%{what} agree with %{right}", what, right),
+            Self::None => t!("%{what} agrees with %{right}", what, right),
             Self::Shape { theirs, ours } => {
                 let exchanged = match turned(*theirs, *ours) {
                     true => t!(": rows and columns are exchanged"),
@@ -90,146 +88,129 @@ impl Kind {
                 };
                 t!(
                     "%{what} %{is} %{theirs} where %{right} %{is} %{ours}%{exchanged}",
-                    what = what,
-                    is = is,
+                    what,
+                    is,
                     theirs = size(*theirs),
-                    right = right,
+                    right,
                     ours = size(*ours),
-                    exchanged = exchanged
+                    exchanged
                 )
             }
             Self::OneCell { theirs, ours } => {
                 let (theirs, ours) = told_apart(*theirs, *ours);
                 t!(
                     "%{what} %{holds} %{theirs} where %{right} %{holds} %{ours}",
-                    what = what,
-                    holds = holds,
-                    theirs = theirs,
-                    right = right,
-                    ours = ours
+                    what,
+                    holds,
+                    theirs,
+                    right,
+                    ours
                 )
             }
             Self::NotANumber { all: true, .. } => {
-                t!("%{what} %{is} NaN (not a number) in every cell", what = what, is = is)
+                t!("%{what} %{is} NaN (not a number) in every cell", what, is)
             }
             Self::NotANumber { cells, .. } => {
                 t!(
                     "%{what} %{holds} NaN (not a number) in %{cells} where %{right} %{holds} numbers",
-                    what = what,
-                    holds = holds,
+                    what,
+                    holds,
                     cells = counted(*cells),
-                    right = right
+                    right
                 )
             }
             Self::NumberForNaN { cells } => {
                 t!(
                     "%{what} %{holds} numbers in %{cells} where %{right} %{holds} NaN (not a number)",
-                    what = what,
-                    holds = holds,
+                    what,
+                    holds,
                     cells = counted(*cells),
-                    right = right
+                    right
                 )
             }
             Self::Infinite { more, fewer: 0 } => {
                 t!(
                     "%{what} %{is} infinite in %{cells} where %{right} %{is} not so",
-                    what = what,
-                    is = is,
+                    what,
+                    is,
                     cells = counted(*more),
-                    right = right
+                    right
                 )
             }
             Self::Infinite { more: 0, fewer } => {
                 t!(
                     "%{what} %{is} finite in %{cells} where %{right} %{is} infinite",
-                    what = what,
-                    is = is,
+                    what,
+                    is,
                     cells = counted(*fewer),
-                    right = right
+                    right
                 )
             }
             Self::Infinite { more, fewer } => t!(
                 "%{what} %{is} infinite in %{more} where %{right} %{is} not so, and finite in %{fewer} where %{right} %{is} \
                  infinite",
-                what = what,
-                is = is,
+                what,
+                is,
                 more = counted(*more),
-                right = right,
+                right,
                 fewer = counted(*fewer)
             ),
-            Self::Zero => t!("%{what} %{is} zero in every cell", what = what, is = is),
+            Self::Zero => t!("%{what} %{is} zero in every cell", what, is),
             Self::Constant { value } => {
-                t!("%{what} %{is} %{value} in every cell", what = what, is = is, value = short(*value))
+                t!("%{what} %{is} %{value} in every cell", what, is, value = short(*value))
             }
             Self::Ratio { factor, uncertainty, named } => {
                 let about = if *uncertainty > EXACT || named.is_none() { t!("about") } else { t!("exactly") };
                 let factor = named.clone().unwrap_or_else(|| known_to(*factor, *uncertainty));
-                t!(
-                    "%{what} %{is} %{about} %{factor} times %{right}",
-                    what = what,
-                    is = is,
-                    about = about,
-                    factor = factor,
-                    right = right
-                )
+                t!("%{what} %{is} %{about} %{factor} times %{right}", what, is, about, factor, right)
             }
             Self::Offset { by } => {
                 let sign = if *by < 0.0 { t!("minus") } else { t!("plus") };
-                t!(
-                    "%{what} %{is} %{right} %{sign} %{by}",
-                    what = what,
-                    is = is,
-                    right = right,
-                    sign = sign,
-                    by = short(by.abs())
-                )
+                t!("%{what} %{is} %{right} %{sign} %{by}", what, is, right, sign, by = short(by.abs()))
             }
             Self::RowOffset => {
                 if many {
                     t!(
                         "%{what} differ from %{right} by the same amounts in every row, as a bias would do",
-                        what = what,
-                        right = right
+                        what,
+                        right
                     )
                 } else {
                     t!(
                         "%{what} differs from %{right} by the same amounts in every row, as a bias would do",
-                        what = what,
-                        right = right
+                        what,
+                        right
                     )
                 }
             }
             Self::RowConstants => {
-                t!("%{what} %{is} %{right} plus a number for each row", what = what, is = is, right = right)
+                t!("%{what} %{is} %{right} plus a number for each row", what, is, right)
             }
             Self::RowRatio { least, most } => {
                 let (least, most) = told_apart(*least, *most);
                 t!(
                     "%{what} %{is} %{right} times a factor for each row, from %{least} to %{most}",
-                    what = what,
-                    is = is,
-                    right = right,
-                    least = least,
-                    most = most
+                    what,
+                    is,
+                    right,
+                    least,
+                    most
                 )
             }
             Self::ColumnRatio { least, most } => {
                 let (least, most) = told_apart(*least, *most);
                 t!(
                     "%{what} %{is} %{right} times a factor for each column, from %{least} to %{most}",
-                    what = what,
-                    is = is,
-                    right = right,
-                    least = least,
-                    most = most
+                    what,
+                    is,
+                    right,
+                    least,
+                    most
                 )
             }
-            Self::Transposed => t!(
-                "%{what} %{is} %{right} with rows and columns exchanged (transposed)",
-                what = what,
-                is = is,
-                right = right
-            ),
+            Self::Transposed => {
+                t!("%{what} %{is} %{right} with rows and columns exchanged (transposed)", what, is, right)
+            }
             Self::RowsShifted(by) => shifted(n!("row"), *by, &what, whose),
             Self::ColumnsShifted(by) => shifted(n!("column"), *by, &what, whose),
             Self::RowsPermuted(order) => moved(n!("row"), order),
@@ -239,19 +220,16 @@ impl Kind {
             Self::Sign { turned, of } => {
                 t!(
                     "%{what} %{is} %{right} with the sign turned in %{turned} of %{cells}",
-                    what = what,
-                    is = is,
-                    right = right,
-                    turned = turned,
+                    what,
+                    is,
+                    right,
+                    turned,
                     cells = counted(*of)
                 )
             }
-            Self::Reshuffled => t!(
-                "%{what} %{holds} the same numbers as %{right}, in other places",
-                what = what,
-                holds = holds,
-                right = right
-            ),
+            Self::Reshuffled => {
+                t!("%{what} %{holds} the same numbers as %{right}, in other places", what, holds, right)
+            }
             Self::Noise { rms } => {
                 let by = match (rms.is_finite(), many) {
                     (false, _) => String::new(),
@@ -259,19 +237,9 @@ impl Kind {
                     (true, false) => t!(" by %{percent} of its size", percent = percent(*rms)),
                 };
                 if many {
-                    t!(
-                        "%{what} differ from %{right}%{by}, in no simple pattern",
-                        what = what,
-                        right = right,
-                        by = by
-                    )
+                    t!("%{what} differ from %{right}%{by}, in no simple pattern", what, right, by)
                 } else {
-                    t!(
-                        "%{what} differs from %{right}%{by}, in no simple pattern",
-                        what = what,
-                        right = right,
-                        by = by
-                    )
+                    t!("%{what} differs from %{right}%{by}, in no simple pattern", what, right, by)
                 }
             }
         }
@@ -335,7 +303,7 @@ fn moved(line: &str, order: &[usize], what: &str, whose: &Whose<'_>) -> String {
             lines = several(line),
             a = a + 1,
             b = b + 1,
-            what = what
+            what
         );
     }
     let mut sorted = order.to_vec();
@@ -345,7 +313,7 @@ fn moved(line: &str, order: &[usize], what: &str, whose: &Whose<'_>) -> String {
         return t!(
             "every %{line} of %{what} is %{right}",
             line = say(line),
-            what = what,
+            what,
             right = right_line(line, *source, whose)
         );
     }
@@ -364,18 +332,8 @@ fn moved(line: &str, order: &[usize], what: &str, whose: &Whose<'_>) -> String {
     let more = moves.len().saturating_sub(told.len());
     let (lines, moves) = (several(line), joined(told, more));
     match sorted.len() == order.len() {
-        true => t!(
-            "the %{lines} of %{what} stand in another order: %{moves}",
-            lines = lines,
-            what = what,
-            moves = moves
-        ),
-        false => t!(
-            "some %{lines} of %{what} are copies of one another: %{moves}",
-            lines = lines,
-            what = what,
-            moves = moves
-        ),
+        true => t!("the %{lines} of %{what} stand in another order: %{moves}", lines, what, moves),
+        false => t!("some %{lines} of %{what} are copies of one another: %{moves}", lines, what, moves),
     }
 }
 
@@ -389,7 +347,7 @@ fn shifted(line: &str, by: i64, what: &str, whose: &Whose<'_>) -> String {
     let places = by.unsigned_abs();
     let moved = match places {
         1 => t!("1 place"),
-        _ => t!("%{places} places", places = places),
+        _ => t!("%{places} places", places),
     };
     let than = match whose {
         Whose::Right => t!("they should"),
@@ -399,12 +357,12 @@ fn shifted(line: &str, by: i64, what: &str, whose: &Whose<'_>) -> String {
     t!(
         "the %{lines} of %{what} stand %{moved} %{direction} than %{than}: %{line} %{place} is %{right}",
         lines = several(line),
-        what = what,
-        moved = moved,
-        direction = direction,
-        than = than,
+        what,
+        moved,
+        direction,
+        than,
         line = say(line),
-        place = place,
+        place,
         right = right_line(line, source, whose)
     )
 }
@@ -451,17 +409,17 @@ fn some(word: &str, chosen: &[usize], of: Option<usize>) -> String {
 
 fn joined(mut told: Vec<String>, more: usize) -> String {
     if more > 0 {
-        told.push(t!("%{more} more", more = more));
+        told.push(t!("%{more} more", more));
     }
     match told.split_last() {
         Some((last, [])) => last.clone(),
-        Some((last, before)) => t!("%{names} and %{last}", names = before.join(&t!(", ")), last = last),
+        Some((last, before)) => t!("%{names} and %{last}", names = before.join(&t!(", ")), last),
         None => String::new(),
     }
 }
 
 fn counted(cells: usize) -> String {
-    if cells == 1 { t!("1 cell") } else { t!("%{cells} cells", cells = cells) }
+    if cells == 1 { t!("1 cell") } else { t!("%{cells} cells", cells) }
 }
 
 fn size(sizes: Sizes) -> String {

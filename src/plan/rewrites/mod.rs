@@ -115,14 +115,14 @@ impl Variant {
             }
             Self::Gqa(groups) => t!(
                 "%{groups} key/value heads, mean-pooled from the multi-head ones; groups of query heads share one",
-                groups = groups
+                groups
             ),
             Self::Flash(Some(1)) => {
                 t!("tile by tile with a running maximum and sum (1 key a tile); the same numbers")
             }
             Self::Flash(Some(tile)) => t!(
                 "tile by tile with a running maximum and sum (%{tile} keys a tile); the same numbers",
-                tile = tile
+                tile
             ),
             _ => say(meaning).to_owned(),
         }

@@ -44,15 +44,15 @@ pub(super) fn legend(
                 "%{scale}: 0 to %{most}, the largest weight of a query with a choice; one that sees a single key \
                  gives it 1, and the last shade.",
                 scale = common,
-                most = most
+                most
             ),
-            true => t!("%{scale}: 0 to %{most}, the largest weight shown.", scale = common, most = most),
+            true => t!("%{scale}: 0 to %{most}, the largest weight shown.", scale = common, most),
             false => {
                 t!(
                     "%{scale}: %{least} to %{most}, the least to the largest number shown.",
                     scale = common,
                     least = shown(scale.least),
-                    most = most
+                    most
                 )
             }
         });

@@ -333,10 +333,10 @@ impl Panel<'_> {
         (tall * wide > 1).then(|| {
             t!(
                 "each cell is the largest of %{tall} × %{wide} neighbours (%{rows} × %{columns} in all)",
-                tall = tall,
-                wide = wide,
-                rows = rows,
-                columns = columns
+                tall,
+                wide,
+                rows,
+                columns
             )
         })
     }

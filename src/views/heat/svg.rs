@@ -105,15 +105,15 @@ fn description(figure: &Figure<'_>) -> String {
         let (panels, (rows, columns)) = (block.plots.len(), block.frame.shape);
         let heat_maps = match panels {
             1 => t!("1 heat map"),
-            _ => t!("%{panels} heat maps", panels = panels),
+            _ => t!("%{panels} heat maps", panels),
         };
         let Scale { least, most } = block.bar.scale;
         t!(
             "%{heading}: %{heat_maps} of %{rows} × %{columns} cells, coloured from %{least} (dark) to %{most} (light). ",
             heading = block.heading,
-            heat_maps = heat_maps,
-            rows = rows,
-            columns = columns,
+            heat_maps,
+            rows,
+            columns,
             least = number(least, 4),
             most = number(most, 4)
         )

@@ -61,11 +61,7 @@ pub fn write_comparison(
     let plate = fitting(&mut all, &brush);
     for (variant, run) in runs {
         let panels = all.get(run).unwrap_or_default();
-        heading(
-            &caption(&t!("%{variant} · attention weights", variant = variant), panels.first(), page),
-            page,
-            out,
-        )?;
+        heading(&caption(&t!("%{variant} · attention weights", variant), panels.first(), page), page, out)?;
         match panels {
             [] => {
                 let words = t!("It holds no attention weights: there is never a whole row of them at once.");
@@ -97,7 +93,7 @@ fn caption(what: &str, first: Option<&Panel<'_>>, page: &Page) -> String {
                 _ => t!("features"),
             };
             words.push_str(page.between());
-            words.push_str(&t!("%{side}: %{many}", side = side, many = many));
+            words.push_str(&t!("%{side}: %{many}", side, many));
         }
     }
     words

@@ -82,13 +82,13 @@ impl Shown {
         let part = |shown: &[Option<usize>], all: usize, what: &str| {
             let first = shown.iter().take_while(|at| at.is_some()).count();
             match shown.len() - first {
-                0 => t!("all %{all} %{what}", all = all, what = what),
+                0 => t!("all %{all} %{what}", all, what),
                 after => t!(
                     "the first %{first} and the last %{last} of %{all} %{what}",
-                    first = first,
+                    first,
                     last = after - 1,
-                    all = all,
-                    what = what
+                    all,
+                    what
                 ),
             }
         };
@@ -98,8 +98,8 @@ impl Shown {
         t!(
             "Shown are %{rows} and %{columns} (before any turning). --format csv has every number, and --explain \
              '%{step}[%{row},%{column}]' explains any.",
-            rows = rows,
-            columns = columns,
+            rows,
+            columns,
             step = id,
             row = step.shape.0.div_ceil(2),
             column = step.shape.1.div_ceil(2)

@@ -56,7 +56,7 @@ pub(super) fn write(
         let most = number(sheet.scale.most, scene.page.digits);
         // A query that sees one key gives it 1, beyond a scale made for those that have a choice.
         let most = match panel.numbers().any(|weight| *weight > sheet.scale.most) {
-            true => t!("%{most} and more", most = most),
+            true => t!("%{most} and more", most),
             false => most,
         };
         if !shown.is_whole() {
@@ -179,7 +179,7 @@ fn picture(sheet: &Sheet<'_>, step: &Step, page: &mut String) -> io::Result<()> 
     let points = |panel: &Panel<'_>| match panel.block() {
         (1, 1) => t!("a point a weight"),
         (tall, wide) => {
-            t!("each point the largest of %{tall} × %{wide} weights", tall = tall, wide = wide)
+            t!("each point the largest of %{tall} × %{wide} weights", tall, wide)
         }
     };
     for (class, scene) in ["in-rows", "in-columns"].into_iter().zip(&sheet.facing) {
@@ -189,8 +189,8 @@ fn picture(sheet: &Sheet<'_>, step: &Step, page: &mut String) -> io::Result<()> 
         let alt = t!(
             "Heat map of %{step}: %{down} downwards, %{across} to the right, %{points}",
             step = step.id,
-            down = down,
-            across = across,
+            down,
+            across,
             points = points(&panel)
         );
         let address = shade::picture(sheet.scale, &panel)?;
@@ -199,7 +199,7 @@ fn picture(sheet: &Sheet<'_>, step: &Step, page: &mut String) -> io::Result<()> 
     let (rows, columns) = step.shape;
     let note =
         sheet.both(|scene| thinned(scene, step.id, side).map(|panel| points(&panel)).unwrap_or_default());
-    let words = t!("All %{rows} × %{columns} weights: %{note}.", rows = rows, columns = columns, note = note);
+    let words = t!("All %{rows} × %{columns} weights: %{note}.", rows, columns, note);
     page.push_str(&format!("<p class=\"note\">{words}</p>\n"));
     Ok(())
 }

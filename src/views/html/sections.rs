@@ -65,7 +65,7 @@ pub(super) fn of(scene: &Scene<'_>, most: usize) -> Vec<Section> {
             None => title,
         };
         let title = match run.sequence.filter(|_| batch) {
-            Some(sequence) => t!("%{title}, sequence %{sequence}", title = title, sequence = sequence + 1),
+            Some(sequence) => t!("%{title}, sequence %{sequence}", title, sequence = sequence + 1),
             None => title,
         };
         let rows = if run.part == Part::Heads { side_by_side(&run.steps) } else { one_by_one(&run.steps) };

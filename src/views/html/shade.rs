@@ -44,7 +44,7 @@ pub(super) fn legend(panel: &Panel<'_>, most: &str) -> String {
     for shade in (0..=SHADES).step_by(2) {
         let _ = write!(bar, "<i class=\"s{shade}\"></i>");
     }
-    let _ = write!(bar, "</span> {}", t!("%{most} (all heads)", most = most));
+    let _ = write!(bar, "</span> {}", t!("%{most} (all heads)", most));
     for (kind, class, word) in
         [(Cell::Hidden, "masked", t!("masked")), (Cell::Undefined, "undefined", "NaN".to_owned())]
     {

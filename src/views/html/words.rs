@@ -27,7 +27,7 @@ fn translations() -> Vec<(String, String)> {
         template("${word} ${to}", t!("%{line} number %{at}", line = word, at = to)),
         template(
             "${word}s ${from + 1} to ${to}",
-            t!("%{line} numbers %{from} to %{to}", line = word, from = from, to = to),
+            t!("%{line} numbers %{from} to %{to}", line = word, from, to),
         ),
         template("${parts.join(\", \")} of ", t!("%{parts} of ", parts = "${parts.join(\", \")}")),
         quoted("all of ", t!("all of ")),
