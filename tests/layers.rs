@@ -15,7 +15,8 @@ use std::sync::Arc;
 
 use approx::assert_abs_diff_eq;
 use mha::lesson::{Options, Problem, parse};
-use mha::ops::{Arithmetic, Layout, Real};
+use mha::ops::{Arithmetic, Layout, Op, Operation, Real, Told};
+use mha::plan::names::role;
 use mha::plan::rewrites::{Variant, swap_keys, zero_head};
 use mha::plan::{Plan, StepId, attention, inputs_as};
 use mha::trace::{Cell, Keep, Trace, run_plan};
@@ -156,6 +157,29 @@ fn gain_and_shift_belong_to_every_norm() {
     assert_rows(&trace, "layer.1.x", &[&[3.0, 9.0]]);
     // (3, 1) + (6, 9) = (9, 10): the norm gives (−1, 1), and gain and shift (−3, 11).
     assert_rows(&trace, "final", &[&[-3.0, 11.0]]);
+}
+
+/// Gains drawn at random are other ones for each norm: the first of a layer belongs to attention, the second to the network.
+#[test]
+fn each_norm_stands_where_it_belongs() {
+    let ffn = "ffn: {w_1: identity, w_2: identity}, gain: {random: {seed: 9}}, final_norm: true";
+    for (norm, [of_attention, of_network]) in
+        [("pre", ["x", "ffn.x"]), ("post", ["attention_norm", "hidden"])]
+    {
+        let problem = problem(&two_layers(&format!("norm: {norm}, {ffn}")));
+        let plan = attention::plan(&problem.call()).unwrap();
+        let stack = problem.layers.unwrap();
+        let mut expected = vec![("final".to_owned(), stack.last.clone().unwrap())];
+        for (number, layer) in stack.layers.iter().enumerate() {
+            let [first, second] = layer.norms.clone();
+            expected.push((format!("layer.{}.{of_attention}", number + 1), first));
+            expected.push((format!("layer.{}.{of_network}", number + 1), second));
+        }
+        for (at, (name, norm)) in expected.iter().enumerate() {
+            assert_eq!(plan.get(name.parse().unwrap()).unwrap().op, Op::from(norm.clone()), "{name}");
+            assert!(expected[..at].iter().all(|(_, other)| other.gain != norm.gain), "{name}");
+        }
+    }
 }
 
 const TWO_LAYERS: &str = "
@@ -347,6 +371,25 @@ fn a_rewritten_step_says_what_it_does() {
         "A₁⁽¹⁾ = softmax(S₁ᵐ⁽¹⁾), row by row, columns 1 and 3 exchanged"
     );
     let trace = run_as::<f64>(&problem, plan);
+    let names = ["the", "cat", "sat"].map(str::to_owned);
+    let said = |name: &str| {
+        let id: StepId = name.parse().unwrap();
+        let step = trace.plan().get(id).unwrap();
+        step.op.tell(&Told {
+            role: role(id.name),
+            value: trace.get(id).unwrap(),
+            inputs: trace.inputs(step).unwrap(),
+            rows: &names,
+            columns: &names,
+            layout: Layout::Rows,
+            write: &|number| number.to_string(),
+        })
+    };
+    assert_eq!(said("layer.2.head.2.output"), "This head is set to zero: nothing of what it found goes on.");
+    assert_eq!(
+        said("layer.1.head.1.weights"),
+        "In every row the weights of the keys the and sat have traded places."
+    );
     let reason = |name: &str, row, column| {
         trace.reason(Cell { step: name.parse().unwrap(), row, column }).unwrap_or_default()
     };

@@ -102,26 +102,35 @@ fn kept(file: &File, sizes: &Sizes) -> u128 {
     sizes.batch.unwrap_or(1) as u128 * (h * head + n_q * (2 * d_model + h * (d_k + d_v)))
 }
 
-/// Refuses a stack whose layers are small enough one by one, but not all together: their steps, and what is learned in
-/// each. `d_ff` holds the width of each layer's feed-forward network, 0 where it has none.
-pub(super) fn keep_stack(
-    files: &[File],
-    sizes: &[Sizes],
-    d_ff: &[usize],
-    spot: &Spot,
-    reader: &mut Reader,
-) -> Option<()> {
-    let heads: usize = sizes.iter().map(|sizes| sizes.num_heads).sum();
-    let these = counted(sizes.len(), "layer");
-    if heads > MAX_HEADS {
-        let what = format!("{these} have {heads} heads, more than the {MAX_HEADS} of the largest lesson");
-        let why = "each head has scores, weights and an output of its own";
-        return reader.fault(spot, what, why, "take fewer layers or heads");
+/// What the layers of a stack take together, counted layer by layer: a stack that is too large is refused before the rest
+/// of it is even looked at.
+#[derive(Debug)]
+pub(super) struct StackBudget {
+    /// How many layers there will be.
+    all: usize,
+    layers: usize,
+    heads: usize,
+    numbers: u128,
+}
+
+impl StackBudget {
+    /// Of a stack of so many layers, none of which is counted yet.
+    pub(super) fn new(all: usize) -> Self {
+        Self { all, layers: 0, heads: 0, numbers: 0 }
     }
-    let mut all = 0u128;
-    for ((file, sizes), d_ff) in files.iter().zip(sizes).zip(d_ff) {
+
+    /// Counts a layer: its steps, and what is learned in it. `d_ff` is the width of its feed-forward network, 0 where it
+    /// has none.
+    pub(super) fn add(
+        &mut self,
+        file: &File,
+        sizes: &Sizes,
+        d_ff: usize,
+        spot: &Spot,
+        reader: &mut Reader,
+    ) -> Option<()> {
         one_by_one(file, sizes, reader)?;
-        let [d_model, d_ff, n] = [sizes.d_model, *d_ff, sizes.n_q].map(|size| size as u128);
+        let [d_model, d_ff, n] = [sizes.d_model, d_ff, sizes.n_q].map(|size| size as u128);
         for (name, rows) in
             [("W_1 and W_2 (d_model × d_ff)", d_model), ("the feed-forward network (n × d_ff)", n)]
         {
@@ -137,14 +146,27 @@ pub(super) fn keep_stack(
         let [h, g, d_k, d_v] =
             [sizes.num_heads, sizes.num_kv_heads, sizes.d_k, sizes.d_v].map(|size| size as u128);
         let learned = d_model * (h * (d_k + d_v) + g * (d_k + d_v) + 2 * d_ff);
-        all += kept(file, sizes) + learned + n * (6 * d_model + 2 * d_ff);
+        self.layers += 1;
+        self.heads += sizes.num_heads;
+        self.numbers += kept(file, sizes) + learned + n * (6 * d_model + 2 * d_ff);
+        let these = match self.layers {
+            all if all == self.all => counted(all, "layer"),
+            some => format!("the first {some} of {} layers", self.all),
+        };
+        if self.heads > MAX_HEADS {
+            let what =
+                format!("{these} have {} heads, more than the {MAX_HEADS} of the largest lesson", self.heads);
+            let why = "each head has scores, weights and an output of its own";
+            return reader.fault(spot, what, why, "take fewer layers or heads");
+        }
+        if self.numbers > MAX_KEPT {
+            let what = format!(
+                "{these} would have {} numbers in all, more than the {MAX_KEPT} that are kept at once",
+                self.numbers
+            );
+            let why = "every layer has steps and matrices of its own";
+            return reader.fault(spot, what, why, "take fewer layers or tokens, or smaller sizes");
+        }
+        Some(())
     }
-    if all > MAX_KEPT {
-        let what = format!(
-            "{these} would have {all} numbers in all, more than the {MAX_KEPT} that are kept at once"
-        );
-        let why = "every layer has steps and matrices of its own";
-        return reader.fault(spot, what, why, "take fewer layers or tokens, or smaller sizes");
-    }
-    Some(())
 }

@@ -6,7 +6,7 @@ use nalgebra::DMatrix;
 
 use super::Problem;
 use super::arrays_in::{Draw, Typed, flag};
-use super::budget;
+use super::budget::StackBudget;
 use super::ffn::{self, TypedFfn};
 use super::file::{self, AttentionKeys, File, Projections, array};
 use super::norm::vector;
@@ -184,41 +184,50 @@ impl Entry {
 /// Applies every rule to a lesson that is a stack, and gives the problem if none was broken.
 pub(super) fn apply(file: File, typed: &TypedLayers, reader: &mut Reader) -> Option<Problem> {
     refuse_what_a_stack_has_not(&file, reader)?;
-    let files: Vec<File> = typed.entries.iter().map(|entry| entry.over(&file)).collect();
-    let networks: Vec<Option<TypedFfn>> =
-        typed.entries.iter().map(|entry| entry.ffn(typed.ffn.as_ref())).collect();
-    let (x, sizes) = sizes::of_layers(&files, reader)?;
+    let (first, rest) = typed.entries.split_first()?;
+    let x = sizes::embedding(&first.over(&file), reader)?;
     if x.batch.is_some() {
         let what = "inputs.x has a batch axis, and a stack of layers takes one sequence";
         let why = "its steps are named by layer, and every sequence would go through all of them";
         return reader.fault(&file.inputs.spot.key("x"), what, why, "give x one matrix, or leave layers out");
     }
-    let first = sizes.first()?;
-    let d_ff: Vec<usize> = networks
-        .iter()
-        .map(|network| network.as_ref().map_or(0, |network| network.width(first.d_model)))
-        .collect();
-    budget::keep_stack(&files, &sizes, &d_ff, &typed.spot, reader)?;
+    // Layer by layer, so that no more than one layer's keys are copied at a time.
+    let mut budget = StackBudget::new(1 + rest.len());
+    let mut settled: Vec<Option<(Sizes, usize)>> = Vec::with_capacity(typed.entries.len());
+    for (layer, entry) in typed.entries.iter().enumerate() {
+        let own = entry.over(&file);
+        let sizes = sizes::of_layer(&own, &x, layer, reader);
+        let network = entry.ffn(typed.ffn.as_ref());
+        let d_ff = network.map_or(0, |network| network.width(x.columns));
+        if let Some(sizes) = &sizes {
+            budget.add(&own, sizes, d_ff, &typed.spot, reader)?;
+        }
+        settled.push(sizes.map(|sizes| (sizes, d_ff)));
+    }
+    let settled = settled.into_iter().collect::<Option<Vec<(Sizes, usize)>>>()?;
 
     let mut inputs = Matrices::new();
     put_embedding(&mut inputs, &x);
-    let mut layers = Vec::with_capacity(files.len());
-    for ((file, sizes), (network, d_ff)) in files.iter().zip(&sizes).zip(networks.iter().zip(d_ff)) {
+    let mut layers = Vec::with_capacity(settled.len());
+    for (entry, (sizes, d_ff)) in typed.entries.iter().zip(&settled) {
+        let file = entry.over(&file);
         let mut own = Matrices::new();
-        projections::settle(file, sizes, &mut own, reader);
-        check_width(file, sizes, &own, reader);
-        if let Some(network) = network {
-            network.settle(d_ff, sizes, &mut own, reader);
+        projections::settle(&file, sizes, &mut own, reader);
+        check_width(&file, sizes, &own, reader);
+        let network = entry.ffn(typed.ffn.as_ref());
+        if let Some(network) = &network {
+            network.settle(*d_ff, sizes, &mut own, reader);
         }
         inputs.extend(own.into_iter().map(|(id, matrix)| (id.in_layer(Some(sizes.layer)), matrix)));
-        let attention = rules::call(file, sizes, reader);
+        let attention = rules::call(&file, sizes, reader);
         let norms = [0, 1].map(|which| norm(typed, sizes, which, reader));
-        let feed_forward = network.as_ref().map(|network| network.activation());
+        let feed_forward = network.map(|network| network.activation());
         if let (Some(attention), [Some(before), Some(after)]) = (attention, norms) {
             layers.push(Layer { attention, norms: [before, after], feed_forward });
         }
     }
-    let beyond = Sizes { layer: sizes.len(), ..first.clone() };
+    let (first, _) = settled.first()?;
+    let beyond = Sizes { layer: settled.len(), ..first.clone() };
     let last = match typed.final_norm {
         true => Some(norm(typed, &beyond, 0, reader)?),
         false => None,

@@ -57,25 +57,30 @@ pub(super) enum Start {
 pub(super) fn settle(file: &File, reader: &mut Reader) -> Option<(Start, Sizes)> {
     let start = start(file, reader)?;
     let heads = heads(file, reader);
-    let start = start?;
-    let sizes = of(file, &start, heads?, 0, reader)?;
+    let (start, (num_heads, num_kv_heads)) = (start?, heads?);
+    let sizes = match &start {
+        Start::Embeddings { x, x_kv } => {
+            from_embeddings(file, x, x_kv.as_ref(), num_heads, num_kv_heads, reader)
+        }
+        Start::Projected { qkv } => from_projected(file, qkv, num_heads, num_kv_heads, reader),
+    }?;
     budget::keep(file, &sizes, reader)?;
     Some((start, sizes))
 }
 
-/// The sizes of the layers of a stack, each with its own keys, and the x that all of them start from; nothing is
-/// multiplied out yet.
-pub(super) fn of_layers(files: &[File], reader: &mut Reader) -> Option<(Sequences, Vec<Sizes>)> {
-    let Some(Start::Embeddings { x, x_kv: None }) = start(files.first()?, reader)? else { return None };
-    let start = Start::Embeddings { x, x_kv: None };
-    let settle = |(layer, file): (usize, &File)| {
-        let heads = heads(file, reader)?;
-        of(file, &start, heads, layer, reader)
-    };
-    let sizes: Vec<Option<Sizes>> = files.iter().enumerate().map(settle).collect();
-    let sizes = sizes.into_iter().collect::<Option<Vec<Sizes>>>()?;
-    let Start::Embeddings { x, .. } = start else { return None };
-    Some((x, sizes))
+/// The x that a stack of layers starts from.
+pub(super) fn embedding(file: &File, reader: &mut Reader) -> Option<Sequences> {
+    match start(file, reader)?? {
+        Start::Embeddings { x, x_kv: None } => Some(x),
+        _ => None, // refused before
+    }
+}
+
+/// The sizes of one layer of a stack, with keys of its own; nothing is multiplied out yet.
+pub(super) fn of_layer(file: &File, x: &Sequences, layer: usize, reader: &mut Reader) -> Option<Sizes> {
+    let (num_heads, num_kv_heads) = heads(file, reader)?;
+    let sizes = from_embeddings(file, x, None, num_heads, num_kv_heads, reader)?;
+    Some(Sizes { layer, ..sizes })
 }
 
 /// What the inputs are; nothing where it is not even clear which of them count.
@@ -84,22 +89,6 @@ fn start(file: &File, reader: &mut Reader) -> Option<Option<Start>> {
         Kind::Embeddings => embeddings(file, reader),
         Kind::Projected => projected(file, reader),
     })
-}
-
-fn of(
-    file: &File,
-    start: &Start,
-    (num_heads, num_kv_heads): (usize, usize),
-    layer: usize,
-    reader: &mut Reader,
-) -> Option<Sizes> {
-    let sizes = match start {
-        Start::Embeddings { x, x_kv } => {
-            from_embeddings(file, x, x_kv.as_ref(), num_heads, num_kv_heads, reader)
-        }
-        Start::Projected { qkv } => from_projected(file, qkv, num_heads, num_kv_heads, reader),
-    }?;
-    Some(Sizes { layer, ..sizes })
 }
 
 enum Kind {

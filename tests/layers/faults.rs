@@ -97,7 +97,8 @@ fn what_attention_gives_is_as_wide_as_the_layers() {
 fn absurd_stacks_are_refused_before_anything_is_made() {
     let ffn = "ffn: {d_ff: 1000000, w_1: zeros, w_2: zeros}";
     let text = refused(X, PROJECTIONS, &format!("count: 512, {ffn}"));
-    assert!(text.contains("512 layers would have"), "{text}");
+    // A layer has 2 · 2 · 1,000,000 numbers in W_1 and W_2 and as many in its network: 34 of them pass 2²⁸.
+    assert!(text.contains("the first 34 of 512 layers would have"), "{text}");
     assert!(text.contains("every layer has steps and matrices of its own"), "{text}");
     let wide = refused(
         "inputs: {x: {random: {seed: 1, shape: [2, 2000]}}}",
@@ -105,10 +106,10 @@ fn absurd_stacks_are_refused_before_anything_is_made() {
         &format!("count: 1, {ffn}"),
     );
     assert!(wide.contains("W_1 and W_2 (d_model × d_ff) would have 2000000000 numbers"), "{wide}");
-    let heads = "inputs: {x: {random: {seed: 1, shape: [1, 512]}}}";
+    let heads = "inputs: {x: {random: {seed: 1, shape: [1, 64]}}}";
     let text = format!("attention: {{num_heads: 64}}\n{heads}\n{PROJECTIONS}\nlayers: {{count: 512}}\n");
     let many = parse(&text, "stack.yaml", Path::new("."), &Options::default()).unwrap_err().to_string();
-    assert!(many.contains("512 layers have 32768 heads, more than the 16384"), "{many}");
+    assert!(many.contains("the first 257 of 512 layers have 16448 heads, more than the 16384"), "{many}");
 }
 
 /// A row of equal numbers has no variance, and eps is 0: 0/0.

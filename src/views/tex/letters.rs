@@ -35,8 +35,10 @@ pub fn text(words: &str) -> String {
 }
 
 /// Signs of attention that a sentence may hold, and that look better as maths: `W_Q` with its Q below.
-const SIGNS: [&str; 14] =
-    ["W_Q", "W_K", "W_V", "W_O", "b_Q", "b_K", "b_V", "b_O", "√d_k", "d_k", "d_v", "d_model", "n_q", "n_kv"];
+const SIGNS: [&str; 18] = [
+    "W_Q", "W_K", "W_V", "W_O", "b_Q", "b_K", "b_V", "b_O", "W_1", "b_1", "W_2", "b_2", "√d_k", "d_k", "d_v",
+    "d_model", "n_q", "n_kv",
+];
 
 /// A sentence for LaTeX: like [`text`], with the signs of attention set as maths.
 pub fn prose(sentence: &str) -> String {
@@ -200,6 +202,7 @@ mod tests {
 
     #[test]
     fn signs_in_a_sentence_are_maths_and_parts_of_words_are_not() {
+        assert_eq!(prose("W_1 and W_10"), r"\(W_1\) and W\_10");
         assert_eq!(prose("W_O is d_k wide"), r"\(W_O\) is \(d_k\) wide");
         assert_eq!(prose("over √d_k, my_d_k"), r"over \(\sqrt{d_k}\), my\_d\_k");
     }
