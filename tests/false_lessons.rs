@@ -114,6 +114,18 @@ fn a_false_lesson_is_caught_at_its_line() {
         (" = 1050624", " = 1050625", "1050624", 1),
         ("that: count(\"--d-model 512", "that: count(\"--d-modal 512", "--d-modal", 1),
         (
+            "--bias\", \"total_parameters\")",
+            "--help\", \"total_parameters\")",
+            "a page of help counts nothing",
+            1,
+        ),
+        (
+            "--bias\", \"total_parameters\")",
+            "--bias\", \"totals\")",
+            "counts no totals; numbers are mha, total_parameters",
+            1,
+        ),
+        (
             "{step: head.1.scores@unscaled, row: 3, column: 3",
             "{step: head.1.scores@unscaled, row: 4, column: 3",
             "no cell [4,3]",

@@ -4,7 +4,7 @@ use nalgebra::DMatrix;
 
 use super::{Check, no_step};
 use crate::fault::Fault;
-use crate::lesson::quantity::Holds;
+use crate::lesson::quantity::{Holds, Kind};
 use crate::lesson::{Listed, Quantity};
 
 impl Check<'_> {
@@ -52,7 +52,11 @@ impl Check<'_> {
             }
             Err(why) => {
                 let what = format!("{quantity} cannot be computed: {why}");
-                self.fault(path, Fault::new(what, "", "a comparison is true or false: entropy(weights) < 1"));
+                let remedy = match quantity.kind() {
+                    Kind::Truth => "",
+                    Kind::Number | Kind::Matrix => "compare it: entropy(weights) < 1",
+                };
+                self.fault(path, Fault::new(what, "", remedy));
             }
         }
     }

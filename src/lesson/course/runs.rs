@@ -25,7 +25,7 @@ pub(in crate::lesson) fn read(node: &Node, reader: &mut Reader) -> Option<Vec<Ru
         let Some(name) = key.as_str().filter(|name| is_run_name(name)) else {
             let shown = super::super::reader::describe(key);
             let what = format!("{} has a run called {shown}", node.spot);
-            let why = "a run is called by one word: letters, digits, _ and -, a letter first";
+            let why = "a run is called by one word: letters, digits, _ and -";
             runs.push(reader.fault(&node.spot, what, why, "write one: {variant: single-head}"));
             continue;
         };
