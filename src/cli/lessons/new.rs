@@ -200,7 +200,7 @@ impl<I: BufRead, O: Write> Interview<I, O> {
             match read(answer) {
                 Ok(value) => return Ok(value),
                 Err(why) => {
-                    let _ = writeln!(self.output, "  {}: {why}.", visible(answer));
+                    let _ = writeln!(self.output, "  {}: {why}", visible(answer));
                 }
             }
         }
@@ -269,7 +269,7 @@ mod tests {
         let (template, asked) = held(&flags, "3\nmany\n4\n");
         assert_eq!(template.unwrap().num_heads, 4);
         assert_eq!(asked.matches("Heads [2]: ").count(), 3, "{asked}");
-        assert!(asked.contains("3: 4 numbers cannot be shared out evenly among 3 heads."), "{asked}");
+        assert!(asked.contains("3: 4 numbers cannot be shared out evenly among 3 heads"), "{asked}");
         assert!(!asked.contains("Title"), "{asked}");
     }
 

@@ -132,7 +132,7 @@ impl Walk<'_> {
         };
         let mut matrix = Matrix {
             name,
-            title: letters(&names::title(step.id.name)),
+            title: letters(&names::title(step.id)),
             formula: letters(&formula),
             rows: Vec::new(),
             columns: Vec::new(),

@@ -50,7 +50,7 @@ pub fn text(chart: &Chart, ground: Ground, digits: usize) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \
          role=\"img\" font-family=\"sans-serif\" font-size=\"{FONT}\" fill=\"{ink}\">\n<title>{}</title>\n<desc>{}</desc>\n",
-        escaped(&visible(&chart.title)),
+        escaped(&name(chart)),
         escaped(&chart.description(digits)),
     );
     let mut line = |line: String| {
@@ -132,6 +132,14 @@ pub fn text(chart: &Chart, ground: Ground, digits: usize) -> String {
     svg.push_str(&legend.drawn);
     svg.push_str("</svg>\n");
     svg
+}
+
+/// What the picture is called: its title, or else its lines.
+fn name(chart: &Chart) -> String {
+    if !chart.title.is_empty() {
+        return visible(&chart.title);
+    }
+    chart.curves.iter().map(|curve| visible(&curve.label)).collect::<Vec<_>>().join(", ")
 }
 
 fn dashes(line: usize) -> String {
