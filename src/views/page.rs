@@ -62,18 +62,18 @@ impl Page {
         let mut lines = String::new();
         let mut line = String::new();
         let mut taken = 0;
-        for word in text.split_whitespace() {
-            let wide = width(word);
-            if !line.is_empty() && taken + 1 + wide > room {
+        for (blank, piece) in pieces(text) {
+            let wide = width(piece);
+            if !line.is_empty() && taken + usize::from(blank) + wide > room {
                 push_line(&mut lines, indent, &line);
                 line.clear();
                 taken = 0;
             }
-            if !line.is_empty() {
+            if !line.is_empty() && blank {
                 line.push(' ');
                 taken += 1;
             }
-            line.push_str(word);
+            line.push_str(piece);
             taken += wide;
         }
         if !line.is_empty() {
@@ -81,6 +81,37 @@ impl Page {
         }
         lines
     }
+}
+
+/// What a text may be broken into, and whether a blank stands before each piece: words, and in Chinese single
+/// characters with the punctuation that may not stand apart from them.
+pub(super) fn pieces(text: &str) -> impl Iterator<Item = (bool, &str)> {
+    text.split_whitespace().flat_map(|word| {
+        let mut blank = true;
+        let mut rest = word;
+        std::iter::from_fn(move || {
+            let mut letters = rest.char_indices().peekable();
+            let mut end = rest.len();
+            while let (Some((_, letter)), Some((at, next))) = (letters.next(), letters.peek()) {
+                if may_break_between(letter, *next) {
+                    end = *at;
+                    break;
+                }
+            }
+            let (piece, after) = rest.split_at(end);
+            rest = after;
+            (!piece.is_empty()).then(|| (std::mem::take(&mut blank), piece))
+        })
+    })
+}
+
+/// Whether a line may end between two letters that no blank parts.
+fn may_break_between(letter: char, next: char) -> bool {
+    let is_chinese =
+        |c: char| matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ff01}'..='\u{ff60}');
+    (is_chinese(letter) || is_chinese(next))
+        && !"，。、；：？！）》」』】”’…％,.;:?!)%".contains(next)
+        && !"（《「『【“‘(".contains(letter)
 }
 
 fn push_line(lines: &mut String, indent: usize, line: &str) {
@@ -217,6 +248,17 @@ mod tests {
         assert_eq!(shorten("注意力机制", 7), "注意力…");
         assert_eq!(shorten("👩‍🔬👩‍🔬👩‍🔬", 5), "👩‍🔬👩‍🔬…");
         assert_eq!(shorten("cat", 3), "cat");
+    }
+
+    #[test]
+    fn chinese_breaks_between_characters_but_not_before_a_comma() {
+        let page = Page { width: 16, ..Page::default() };
+        // 16 columns are eight characters; the comma does not begin the second line.
+        assert_eq!(
+            page.paragraph("每一行的注意力权重，之和都是 1。", 0),
+            "每一行的注意力权\n重，之和都是 1。\n"
+        );
+        assert_eq!(page.paragraph("每一行的权重之和，都是", 0), "每一行的权重之\n和，都是\n");
     }
 
     #[test]
