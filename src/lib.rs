@@ -18,7 +18,7 @@
 //! - [`exact`]: a trace once more, in fractions, roots and powers of e where its numbers allow it; stands on `ops`
 //!   and `trace`
 //! - [`trace`]: running a plan and keeping what was asked for
-//! - [`plan`]: steps, the attention builder, rewrites (variants)
+//! - [`plan`]: steps, the attention builder, stacks of layers, rewrites (variants, ablations)
 //! - [`ops`]: one operation a file: compute, formula, explanation, cost
 //! - [`arrays`], [`params`], [`number`], [`fault`], [`words`]: files of numbers, counting, how numbers are written, what
 //!   to say when something is wrong, and in which language

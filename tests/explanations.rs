@@ -18,7 +18,7 @@ use std::sync::Arc;
 use drawn::{Drawn, drawn};
 use evaluator::{Names, value};
 use mha::ops::{Arithmetic, Given, Scale, ScoresInHalf};
-use mha::plan::rewrites::Variant;
+use mha::plan::rewrites::{Variant, swap_keys, zero_head};
 use mha::plan::spec::FullyMaskedRows;
 use mha::plan::{Head, HeadStep, Inputs, Plan, StepId};
 use mha::trace::{Cell, Keep, Trace, run_plan};
@@ -126,6 +126,42 @@ proptest! {
         let (plan, inputs) = wrong.plan();
         let trace = run_plan(Arc::new(plan), &inputs, &Keep::All, Arithmetic::Ordered).unwrap();
         check_every_cell(&trace, digits);
+    }
+}
+
+/// Norms before or after, gains and shifts, every activation; then a head at zero and two keys exchanged. Rows of 18
+/// numbers are longer than a sum that is shown whole.
+#[test]
+fn every_cell_of_a_stack_is_true() {
+    let random = |seed: usize| format!("{{random: {{seed: {seed}}}}}");
+    for (norm, activation, d_model) in [("pre", "gelu", 4), ("post", "relu", 18), ("none", "identity", 4)] {
+        let gains = if norm == "none" {
+            String::new()
+        } else {
+            format!("gain: {}, shift: {},", random(8), random(9))
+        };
+        let text = format!(
+            "attention: {{num_heads: 2, mask: causal}}\n\
+             inputs: {{x: {{random: {{seed: 1, shape: [3, {d_model}]}}}}}}\n\
+             projections: {{w_q: {}, w_k: {}, w_v: {}, w_o: {}}}\n\
+             layers: {{count: 2, norm: {norm}, {gains} ffn: {{d_ff: 5, activation: {activation}, w_1: {}, w_2: {}}}}}\n",
+            random(2),
+            random(3),
+            random(4),
+            random(5),
+            random(6),
+            random(7),
+        );
+        let problem = mha::lesson::parse(&text, "stack.yaml", Path::new("."), &Default::default()).unwrap();
+        let right = mha::plan::attention::plan(&problem.call()).unwrap();
+        let zeroed = zero_head(&right, "layer.1.head.2".parse().unwrap()).unwrap();
+        let rewritten = swap_keys(&zeroed, "layer.2.head.1".parse().unwrap(), (0, 2)).unwrap();
+        for plan in [right, rewritten] {
+            let trace = run_plan(Arc::new(plan), &problem.inputs, &Keep::All, Arithmetic::Ordered).unwrap();
+            for digits in [2, 4, 17] {
+                assert!(check_every_cell(&trace, digits) > 300);
+            }
+        }
     }
 }
 

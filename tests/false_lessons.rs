@@ -331,3 +331,23 @@ fn answers_are_listed_for_a_teacher() {
         assert!(said.contains(line), "{line}\n{said}");
     }
 }
+
+/// A trace has the lesson's own numbers only; what its story says of runs is computed beside it. Unscaled, c resembles
+/// itself by 2.
+#[test]
+fn a_trace_tells_what_its_story_says_of_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lesson.yaml");
+    let told =
+        "Row c has {head.1.scores[3,3]@unscaled} for {head.1.scores[3,3]:2} and {parameters(@one)} numbers.";
+    let text = TRUE.replacen("Row c has {head.2.weights[3,1]} everywhere.", told, 1);
+    std::fs::write(&path, text).unwrap();
+    let output = Command::cargo_bin("mha")
+        .unwrap()
+        .args(["trace", "--lang", "en", "--steps", "head.2.weights", path.to_str().unwrap()])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("Row c has 2 for 1.41 and 64 numbers."), "{said}");
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}

@@ -474,3 +474,63 @@ fn a_story_is_told_with_whatever_its_lesson_computes() {
         &["?"],
     );
 }
+
+/// One head over two tokens in a stack of layers.
+fn stack(x: &str, layers: &str) -> String {
+    format!("{}layers: {{{layers}}}\n", one_head("d_model: 2", x).replace("w_o: none", "w_o: identity"))
+}
+
+/// (2, 2) is all mean; (3, 1) is not.
+#[test]
+fn a_norm_tells_which_rows_it_leaves_nothing_of() {
+    let flat = stack("[[2, 2], [3, 1]]", "count: 1");
+    let nothing = "All numbers of token 1 are equal: less their mean, nothing is left.";
+    case(
+        &flat,
+        "layer.1.x",
+        &["Each token's row, less its mean, over its standard deviation.", nothing],
+        &["shift"],
+    );
+    let lively = stack("[[2, 0], [3, 1]]", "count: 1, gain: [1, 2], shift: [0, 1]");
+    let then = "over its standard deviation, then multiplied by the gain, and the shift is added.";
+    case(&lively, "layer.1.x", &[then], &["nothing is left"]);
+    case(
+        &stack("[[2, 2], [3, 1]]", "count: 1, norm: post"),
+        "layer.1.x",
+        &["handed on as they are"],
+        &["norm"],
+    );
+}
+
+#[test]
+fn an_activation_tells_how_many_numbers_it_changes() {
+    let bent = |activation: &str, w_1: &str| {
+        let ffn = format!("ffn: {{activation: {activation}, w_1: {w_1}, w_2: identity}}");
+        stack("[[1, 2], [3, 4]]", &format!("count: 1, norm: none, {ffn}"))
+    };
+    let step = "layer.1.ffn.activation";
+    case(
+        &bent("relu", "[[1, -1], [0, 0]]"),
+        step,
+        &["ReLU sets what is below 0 to 0: 2 of 4 are."],
+        &["nothing"],
+    );
+    case(&bent("relu", "identity"), step, &["ReLU sets what is below 0 to 0; nothing is."], &["of 4"]);
+    case(&bent("gelu", "[[1, -1], [0, 0]]"), step, &["fades out what is below 0: 2 of 4 are."], &["ReLU"]);
+    case(&bent("identity", "identity"), step, &["There is no activation"], &["below 0"]);
+    let lesson = bent("relu", "zeros");
+    case(&lesson, "layer.1.ffn.w_1", &["All zeros: W_1 lets nothing through."], &[]);
+    case(&lesson, "layer.1.ffn.up", &["Every token by itself: W_1 makes 2 numbers of its 2."], &[]);
+    case(
+        &lesson,
+        "layer.1.ffn.residual",
+        &["All that is added here is 0: the residual stream goes on as it was."],
+        &[],
+    );
+    case(
+        &bent("relu", "identity"),
+        "layer.1.ffn.residual",
+        &["What was found is added to what was there"],
+        &["is 0"],
+    );
+}

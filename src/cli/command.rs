@@ -2,16 +2,27 @@
 
 use std::process::{Command, Stdio};
 
+use crate::lesson::Language;
+use crate::words;
+
 /// What `mha` prints for these words (without `mha` itself) on a page of this width, without colour.
 ///
 /// # Errors
 /// The request cannot be met: what it says on standard error. The program cannot be started.
-pub(super) fn output(words: &[String], width: usize) -> Result<String, String> {
+pub(super) fn output(line: &[String], width: usize) -> Result<String, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
-    command.args(words);
-    if !words.iter().any(|word| word == "--width" || word.starts_with("--width=")) {
+    command.args(line);
+    let says = |flag: &str| line.iter().any(|word| word.split('=').next() == Some(flag));
+    if !says("--width") {
         command.args(["--width", &width.to_string()]);
+    }
+    if !says("--lang") {
+        let language = match words::language() {
+            Language::En => "en",
+            Language::Zh => "zh",
+        };
+        command.args(["--lang", language]);
     }
     let output = command
         .env("NO_COLOR", "1")

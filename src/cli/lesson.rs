@@ -6,7 +6,7 @@ use super::common::{Common, Lang};
 use super::params;
 use crate::course::Workshop;
 use crate::fault::{Fault, Outcome, nearest, shell_word};
-use crate::lesson::{self, Language, Options, Problem, builtin};
+use crate::lesson::{self, Language, Options, Piece, Problem, Saying, builtin, pieces};
 use crate::words;
 
 /// What `mha trace` and `mha compare` show when no lesson is named.
@@ -61,6 +61,26 @@ pub(super) fn one_call(problem: &Problem, does: &str, name: &str) -> Outcome<()>
         .in_source(LESSON)
         .into()),
     }
+}
+
+/// The lesson with those sentences of its story filled in that speak of its runs, or of models: a trace has only the
+/// lesson's own numbers, and fills in the others. What cannot be computed stays as it was written.
+pub(super) fn with_runs_told(mut problem: Problem, digits: usize) -> Problem {
+    let needs_runs = |saying: &Saying| {
+        pieces(&saying.say)
+            .iter()
+            .any(|piece| matches!(piece, Piece::Amount(quantity, _) if !quantity.is_of_the_lesson()))
+    };
+    if !problem.story.iter().any(needs_runs) {
+        return problem;
+    }
+    let workshop = workshop(problem.clone());
+    for saying in problem.story.iter_mut().filter(|saying| needs_runs(saying)) {
+        if workshop.knows(&saying.say) {
+            saying.say = workshop.filled(&saying.say, digits);
+        }
+    }
+    problem
 }
 
 /// The lesson as a command that is to be pasted names it again: quoted for a shell, with what lets it be read.

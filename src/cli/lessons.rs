@@ -17,6 +17,7 @@ use crate::lesson::course::Part;
 use crate::lesson::{Answer, Language, Problem, Question, builtin};
 use crate::ops::Layout;
 use crate::views::grid::{Grid, Side};
+use crate::words::t;
 
 /// List, show and check lessons
 #[derive(Debug, Args)]
@@ -103,12 +104,8 @@ pub(super) fn run(args: &LessonsArgs) -> Outcome<Ending> {
 }
 
 fn list(common: &Common) -> Outcome<Ending> {
-    let mut grid = Grid {
-        corner: "lesson".to_owned(),
-        columns: vec!["title".to_owned()],
-        align: vec![Side::Left],
-        ..Grid::default()
-    };
+    let mut grid =
+        Grid { corner: t!("lesson"), columns: vec![t!("title")], align: vec![Side::Left], ..Grid::default() };
     for lesson in builtin::all() {
         let problem = lesson::load(lesson.name, common, Files::Inside, Claims::LeftAlone)?;
         grid.rows.push(lesson.name.to_owned());
@@ -120,7 +117,7 @@ fn list(common: &Common) -> Outcome<Ending> {
         write!(
             out,
             "{}",
-            page.paragraph("mha trace NAME computes one; mha lessons show NAME prints its file.", 0)
+            page.paragraph(&t!("mha trace NAME computes one; mha lessons show NAME prints its file."), 0)
         )
     })?;
     Ok(Ending::Done)
@@ -204,24 +201,39 @@ fn judge(problem: Problem, name: &str) -> Outcome<(Workshop, Verdict)> {
 const VALIDATED: usize = 80;
 
 fn counted(tally: &Tally) -> String {
-    let several =
-        |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
-    let mut parts = vec![
-        several(tally.claims, "claim", "claims") + " true",
-        several(tally.answers, "answer", "answers") + " computed",
-        several(tally.sentences, "sentence", "sentences") + " told",
-    ];
-    let more = [
-        (tally.runs, "run", "runs"),
-        (tally.tables, "table", "tables"),
-        (tally.plots, "plot", "plots"),
-        (tally.tasks, "task", "tasks"),
-        (tally.commands, "command", "commands"),
-    ];
-    parts.extend(
-        more.iter().filter(|(count, ..)| *count > 0).map(|(count, one, many)| several(*count, one, many)),
-    );
-    parts.join(", ")
+    let claims = match tally.claims {
+        1 => t!("1 claim true"),
+        count => t!("%{count} claims true", count = count),
+    };
+    let answers = match tally.answers {
+        1 => t!("1 answer computed"),
+        count => t!("%{count} answers computed", count = count),
+    };
+    let sentences = match tally.sentences {
+        1 => t!("1 sentence told"),
+        count => t!("%{count} sentences told", count = count),
+    };
+    let whole =
+        t!("%{claims}, %{answers}, %{sentences}", claims = claims, answers = answers, sentences = sentences);
+    [
+        several(tally.runs, t!("1 run"), |count| t!("%{count} runs", count = count)),
+        several(tally.tables, t!("1 table"), |count| t!("%{count} tables", count = count)),
+        several(tally.plots, t!("1 plot"), |count| t!("%{count} plots", count = count)),
+        several(tally.tasks, t!("1 task"), |count| t!("%{count} tasks", count = count)),
+        several(tally.commands, t!("1 command"), |count| t!("%{count} commands", count = count)),
+    ]
+    .into_iter()
+    .flatten()
+    .fold(whole, |before, more| t!("%{before}, %{more}", before = before, more = more))
+}
+
+/// What is said of a count; nothing of none.
+fn several(count: usize, one: String, many: impl Fn(usize) -> String) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some(one),
+        count => Some(many(count)),
+    }
 }
 
 /// The questions with their answers, as a teacher wants to see them.

@@ -146,6 +146,7 @@ pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
     let problem =
         lesson::load(&args.lesson, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
     refusals::of_a_stack(args, &problem)?;
+    let problem = lesson::with_runs_told(problem, args.common.page(Layout::Rows).digits);
     let (call, source) = (problem.call(), lesson::source(&args.lesson));
     let plan = Arc::new(attention::plan(&call).map_err(|fault| Faults::from(fault.in_source(&source)))?);
     if let Some(typed) = &args.mistake {

@@ -11,7 +11,7 @@ use super::Ran;
 use crate::fault::{Fault, Faults, Outcome, nearest};
 use crate::lesson::course::{Look, Part, Rewrite, Shown};
 use crate::lesson::quantity::{Amount, Numbers};
-use crate::lesson::{Answer, Problem, Quantity, Question};
+use crate::lesson::{Answer, Piece, Problem, Quantity, Question, pieces};
 use crate::number::{self, Form};
 use crate::views::story;
 
@@ -138,6 +138,17 @@ impl Workshop {
             quantity.number(self).ok().map(|value| number::written(value, digits, form))
         };
         story::filled(text, cell, amount)
+    }
+
+    /// Whether everything in a text's braces can be computed.
+    pub fn knows(&self, text: &str) -> bool {
+        pieces(text).iter().all(|piece| match piece {
+            Piece::Text(_) => true,
+            Piece::Cell(step, row, column) => {
+                self.step(*step, None).is_ok_and(|value| *row < value.nrows() && *column < value.ncols())
+            }
+            Piece::Amount(quantity, _) => quantity.number(self).is_ok(),
+        })
     }
 
     /// The parts of the course, with the questions of the quiz behind them; without a course, each sentence of the story

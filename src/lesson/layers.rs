@@ -224,7 +224,7 @@ pub(super) fn apply(file: File, typed: &TypedLayers, reader: &mut Reader) -> Opt
         false => None,
     };
     let labels = rules::labels(&file, &Start::Embeddings { x, x_kv: None }, first, reader);
-    let attention = rules::call(&file, first, reader)?;
+    let attention = layers.first()?.attention.clone();
     let stack = Layers { layers, norm: typed.norm, residual: typed.residual, last };
     rules::problem(file, labels?, Call { attention, layers: Some(stack), batch: None, inputs }, reader)
 }

@@ -218,7 +218,7 @@ pub struct Problem {
     pub summary: String,
     /// Where the example comes from; may be empty.
     pub source: String,
-    /// The attention call; of a stack what its layers share.
+    /// The attention call; of a stack that of its first layer.
     pub attention: Attention,
     /// The stack of layers around it, where the lesson has one.
     pub layers: Option<Layers>,

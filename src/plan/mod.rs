@@ -32,7 +32,7 @@ pub fn inputs_as<T: Real>(inputs: &Inputs) -> Inputs<T> {
 /// One attention call, or a stack of layers around it, with its numbers: what a plan is built from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// Sizes, scale, masks, positions; in a stack those that its layers share.
+    /// Sizes, scale, masks, positions; of a stack those of its first layer.
     pub attention: Attention,
     /// The stack of layers, where the call is one.
     pub layers: Option<Layers>,

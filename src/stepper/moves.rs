@@ -34,7 +34,10 @@ impl State {
     }
 
     pub(super) fn go_to_head(&mut self, number: usize) {
-        let heads = self.bench.problem.attention.num_heads;
+        let plan = self.bench.trace().plan();
+        let here = |id: &StepId| self.at.step.layer.is_none_or(|layer| id.layer == Some(layer));
+        let heads = plan.ids().into_iter().filter(here).filter_map(|id| id.head());
+        let heads = heads.map(|head| head.0 + 1).max().unwrap_or(0);
         if number == 0 || number > heads {
             return self.say(format!("there is no head {number}: this lesson has {heads}, counted from 1"));
         }

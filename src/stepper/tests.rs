@@ -265,3 +265,29 @@ fn a_trace_too_large_to_compute_while_someone_waits_is_refused() {
     let fault = State::new(problem, Vec::new(), Page::default()).err().unwrap().to_string();
     assert!(fault.contains("too many to step through") && fault.contains("--summary"), "{fault}");
 }
+
+/// Layers stand in the list like heads; a number of the second is gone to by its name, and the masks of all layers go.
+#[test]
+fn a_stack_is_stepped_through_layer_by_layer() {
+    let text = "
+attention: {d_model: 2, num_heads: 2, mask: causal}
+inputs: {x: [[1, 0], [0, 1], [1, 1]]}
+projections: {w_q: identity, w_k: identity, w_v: identity, w_o: identity}
+layers: {count: 2, norm: none}
+";
+    let problem = parse(text, "stack.yaml", Path::new("."), &Options::default()).unwrap();
+    let mut state = State::new(problem, Vec::new(), Page { width: 120, ..Page::default() }).unwrap();
+    go(&mut state, "layer.2.head.1.weights[1,2]");
+    shows(&mut state, (120, 40), &["layer 2", "head 1", "attention weights of head 1, layer 2"]);
+    let weight = |state: &State| state.bench.trace().cell(state.cell()).unwrap();
+    assert_eq!(weight(&state), 0.0);
+    press(&mut state, &["2"]);
+    assert_eq!(state.cell().to_string(), "layer.2.head.2.weights[1,2]");
+    assert_eq!(weight(&state), 0.0);
+    press(&mut state, &["m"]);
+    assert!(weight(&state) > 0.0);
+    go(&mut state, "layer.1.head.1.weights[1,2]");
+    assert!(weight(&state) > 0.0);
+    press(&mut state, &["m"]);
+    assert_eq!(weight(&state), 0.0);
+}

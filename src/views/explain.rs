@@ -238,6 +238,9 @@ fn closing(scene: &Scene<'_>, origins: &[Branch], depth: Depth) -> String {
         };
         said.push_str(&format!(" The tree stops {said_of_depth} --explain '{cell}' starts there."));
     }
+    if origins.iter().any(|branch| branch.cell.step.layer.is_some()) {
+        said.push_str(" In the arithmetic of a layer's step, names without a layer are that layer's own.");
+    }
     if mixed {
         said.push_str(
             " In the arithmetic of a head's step, q, k, v, scores and weights are that head's own.",
