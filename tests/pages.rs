@@ -60,6 +60,10 @@ const PAGES: &[(&str, &[&str])] = &[
         &["mistakes", "rope-one-side-only", "--width", "40", "--ascii"],
     ),
     ("lessons@list", &["lessons"]),
+    (
+        "lessons@small-markdown",
+        &["lessons", "render", "tests/lesson_pages/small.yaml", "--format", "markdown"],
+    ),
     ("help", &["--help"]),
     ("help@trace", &["trace", "--help"]),
     ("help@compare", &["compare", "--help"]),

@@ -10,6 +10,7 @@ use crate::cli::output::{self, Content};
 use crate::cli::{Common, Ending};
 use crate::fault::{Fault, Outcome, reason, visible};
 use crate::lesson::template::{MOST, Mask, Numbers, Template};
+use crate::words::t;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -39,7 +40,7 @@ pub(super) struct NewArgs {
     /// Which keys a query sees: none (all of them), causal, or window:3 [default: none]
     #[arg(long, value_name = "MASK", value_parser = mask)]
     mask: Option<Mask>,
-    /// Where the numbers come from [default: integers]
+    /// Where the numbers come from: integers, identity or random [default: integers]
     #[arg(long, value_name = "FROM", value_parser = numbers)]
     numbers: Option<Numbers>,
     /// What numbers are drawn with; the same seed gives the same numbers [default: 1]
@@ -65,14 +66,14 @@ fn tokens(text: &str) -> Result<Tokens, String> {
     let names: Vec<String> = text.split([',', '，']).map(|name| name.trim().to_owned()).collect();
     match names.len() {
         1..=MOST => Ok(Tokens(names)),
-        many => Err(format!("{many} tokens are more than the {MOST} of a new lesson")),
+        many => Err(t!("%{many} tokens are more than the %{most} of a new lesson", many = many, most = MOST)),
     }
 }
 
 fn size(text: &str) -> Result<usize, String> {
     match text.trim().parse() {
         Ok(size) if (1..=MOST).contains(&size) => Ok(size),
-        _ => Err(format!("a whole number from 1 to {MOST} is needed")),
+        _ => Err(t!("a whole number from 1 to %{most} is needed", most = MOST)),
     }
 }
 
@@ -82,7 +83,7 @@ fn mask(text: &str) -> Result<Mask, String> {
         None if text == "none" => Ok(Mask::None),
         None if text == "causal" => Ok(Mask::Causal),
         Some(("window", keys)) => size(keys).map(Mask::Window),
-        _ => Err("it must be none, causal, or window:3 (three keys, the token's own the last)".to_owned()),
+        _ => Err(t!("it must be none, causal, or window:3 (three keys, the token's own the last)")),
     }
 }
 
@@ -91,11 +92,10 @@ fn numbers(text: &str) -> Result<Numbers, String> {
         Ok(Source::Integers) => Ok(Numbers::Integers),
         Ok(Source::Identity) => Ok(Numbers::Identity),
         Ok(Source::Random) => Ok(Numbers::Random),
-        Err(_) => {
-            Err("it must be integers (small ones, typed out), identity (projections that change nothing) or \
-                       random (drawn whenever the lesson is read)"
-                .to_owned())
-        }
+        Err(_) => Err(t!(
+            "it must be integers (small ones, typed out), identity (projections that change nothing) or random (drawn \
+             whenever the lesson is read)"
+        )),
     }
 }
 
@@ -122,38 +122,44 @@ impl<I: BufRead, O: Write> Interview<I, O> {
     fn hold(mut self, args: &NewArgs) -> Outcome<Template> {
         let title = match &args.title {
             Some(title) => title.clone(),
-            None => self.ask("Title", TITLE, |text| Ok(text.to_owned()))?,
+            None => self.ask(&t!("Title"), &t!("A new lesson"), |text| Ok(text.to_owned()))?,
         };
         let tokens = match &args.tokens {
             Some(names) => names.clone(),
-            None => self.ask("Tokens, with commas between them", "a,b,c", tokens)?,
+            None => self.ask(&t!("Tokens, with commas between them"), "a,b,c", tokens)?,
         };
         let d_model = match args.d_model {
             Some(d_model) => d_model,
             None => {
                 let default = default_d_model(args.num_heads).to_string();
-                self.ask("Numbers a token (d_model)", &default, size)?
+                self.ask(&t!("Numbers a token (d_model)"), &default, size)?
             }
         };
         let num_heads = match args.num_heads {
             Some(heads) => heads,
-            None => self.ask("Heads", &default_heads(d_model).to_string(), |text| match size(text)? {
-                heads if d_model % heads == 0 => Ok(heads),
-                heads => Err(format!("{d_model} numbers cannot be shared out evenly among {heads} heads")),
-            })?,
+            None => {
+                self.ask(&t!("Heads"), &default_heads(d_model).to_string(), |text| match size(text)? {
+                    heads if d_model % heads == 0 => Ok(heads),
+                    heads => Err(t!(
+                        "%{numbers} numbers cannot be shared out evenly among %{heads} heads",
+                        numbers = d_model,
+                        heads = heads
+                    )),
+                })?
+            }
         };
         let mask = match args.mask {
             Some(mask) => mask,
-            None => self.ask("Mask: none, causal or window:3", "none", mask)?,
+            None => self.ask(&t!("Mask: none, causal or window:3"), "none", mask)?,
         };
         let numbers = match args.numbers {
             Some(numbers) => numbers,
-            None => self.ask("Numbers: integers, identity or random", "integers", numbers)?,
+            None => self.ask(&t!("Numbers: integers, identity or random"), "integers", numbers)?,
         };
         let seed = match args.seed {
             Some(seed) => seed,
-            None => self.ask("Seed", "1", |text| {
-                u64::from_str(text).map_err(|_| "a whole number is needed".to_owned())
+            None => self.ask(&t!("Seed"), "1", |text| {
+                u64::from_str(text).map_err(|_| t!("a whole number is needed"))
             })?,
         };
         Ok(Template { title, tokens: tokens.0, d_model, num_heads, mask, numbers, seed })
@@ -203,7 +209,6 @@ impl<I: BufRead, O: Write> Interview<I, O> {
 
 /// Bytes of an answer that are read at once.
 const LONGEST: u64 = 10_000;
-const TITLE: &str = "A new lesson";
 
 /// Two numbers a head, four where the number of heads is open too.
 fn default_d_model(heads: Option<usize>) -> usize {

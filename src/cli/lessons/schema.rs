@@ -9,17 +9,14 @@ use crate::lesson::schema::SCHEMA;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-An editor that knows YAML (VS Code with the YAML extension, Helix, Neovim, JetBrains …) explains every key, completes \
-them and marks what is wrong, once it knows the schema. Keep it beside your lessons:
+An editor that knows YAML (VS Code with the YAML extension, Helix, Neovim, JetBrains …) explains every key, completes it \
+and marks what is wrong, once it knows the schema. Keep the schema beside your lessons:
 
   mha lessons schema --output mha-lesson.schema.json
 
-and begin a lesson with this line:
+Then begin a lesson with this line: # yaml-language-server: $schema=mha-lesson.schema.json
 
-  # yaml-language-server: $schema=mha-lesson.schema.json
-
-A lesson in JSON says \"$schema\" in the editor's settings, since a lesson has no such key. The schema knows the form of a \
-lesson; whether its shapes fit and its claims are true, `mha lessons validate` tells.")]
+The schema knows the form of a lesson; whether its shapes fit and its claims are true, mha lessons validate tells.")]
 pub(super) struct SchemaArgs {
     #[command(flatten)]
     pub(super) common: Common,

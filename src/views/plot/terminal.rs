@@ -11,6 +11,7 @@ use ratatui::widgets::canvas::{Canvas, Line};
 use super::{Chart, with_room};
 use crate::fault::visible;
 use crate::views::page::{Page, shorten, width};
+use crate::words::t;
 
 /// Columns beyond which a chart is no easier to read.
 const WIDEST: usize = 76;
@@ -84,9 +85,9 @@ pub fn text(chart: &Chart, page: &Page) -> String {
     text.push_str(&legend(chart, page, picture.meet));
     match chart.placeless(&axes) {
         0 => {}
-        1 => text.push_str(&page.paragraph("One point has no place on these axes and is left out.", 0)),
+        1 => text.push_str(&page.paragraph(&t!("One point has no place on these axes and is left out."), 0)),
         count => {
-            let words = format!("{count} points have no place on these axes and are left out.");
+            let words = t!("%{count} points have no place on these axes and are left out.", count = count);
             text.push_str(&page.paragraph(&words, 0));
         }
     }
@@ -193,7 +194,7 @@ fn legend(chart: &Chart, page: &Page, meet: bool) -> String {
         add(sign, &curve.label);
     }
     if meet {
-        add(SEVERAL[usize::from(page.ascii)].to_string(), "several");
+        add(SEVERAL[usize::from(page.ascii)].to_string(), &t!("several"));
     }
     lines.into_iter().map(|(_, line)| line + "\n").collect()
 }
