@@ -114,6 +114,18 @@ fn a_false_lesson_is_caught_at_its_line() {
         (" = 1050624", " = 1050625", "1050624", 1),
         ("that: count(\"--d-model 512", "that: count(\"--d-modal 512", "--d-modal", 1),
         (
+            "--bias\", \"total_parameters\")",
+            "--help\", \"total_parameters\")",
+            "a page of help counts nothing",
+            1,
+        ),
+        (
+            "--bias\", \"total_parameters\")",
+            "--bias\", \"totals\")",
+            "counts no totals; numbers are mha, total_parameters",
+            1,
+        ),
+        (
             "{step: head.1.scores@unscaled, row: 3, column: 3",
             "{step: head.1.scores@unscaled, row: 4, column: 3",
             "no cell [4,3]",
@@ -165,6 +177,12 @@ fn a_false_lesson_is_caught_at_its_line() {
         ("shape: concat", "shape: biased", "is not the name of a step", 2),
         ("shape: concat", "shape: head.3.scores", "head.3.scores", 1),
         ("value: rows(x)\n", "value: head.1.weights\n", "is 3 × 3", 1),
+        (
+            "    value: rows(x)\n",
+            "    value: rows(x)\n  - {ask: How many rows has x?, value: rows(x)}\n",
+            "quiz[2] is called 7001f91c, as quiz[1] is",
+            1,
+        ),
         // tables, plots, times
         (
             "\"= entropy(head.1.weights[3]@one)\"",

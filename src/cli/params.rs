@@ -210,8 +210,14 @@ struct Typed {
 pub(super) fn counted(words: &[String]) -> Result<String, String> {
     let Typed { args } = Typed::try_parse_from(words).map_err(|error| {
         let said = error.to_string();
-        said.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+        match said.lines().next().and_then(|line| line.strip_prefix("error: ")) {
+            Some(why) => why.to_owned(),
+            None => "a page of help counts nothing".to_owned(),
+        }
     })?;
+    if args.list {
+        return Err("a list of models counts nothing".to_owned());
+    }
     let told = |Faults(faults): Faults| faults.into_iter().next().map_or(String::new(), |fault| fault.what);
     match params_model::subject(&args).map_err(told)? {
         Some(subject) => params_model::json(&args, subject).map_err(told),

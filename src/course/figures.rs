@@ -26,6 +26,9 @@ pub struct Timed {
     pub median: Duration,
 }
 
+/// The points of a line: what `$` was, and what the line's value came to.
+pub type Curve = Vec<(f64, f64)>;
+
 /// Directions that a slope is the root mean square over.
 const DIRECTIONS: usize = 8;
 
@@ -105,16 +108,16 @@ impl Workshop {
         serde_json::from_str(&counter(&words)?).map_err(|error| error.to_string())
     }
 
-    /// The points of each line of a plot: what `$` was, and what the line's value came to.
+    /// The points of each line of a plot.
     ///
     /// # Errors
     /// A value of `$` with which the lesson cannot be computed, or a line that comes to no number.
-    pub fn curve(&self, plot: &Plot) -> Outcome<Vec<Vec<(f64, f64)>>> {
+    pub fn curve(&self, plot: &Plot) -> Outcome<Vec<Curve>> {
         self.drawn(plot).map_err(|(_, faults)| faults)
     }
 
     /// The same; a fault comes with the key of the plot that is to blame (`change`, `lines[2].value`).
-    pub(super) fn drawn(&self, plot: &Plot) -> Result<Vec<Vec<(f64, f64)>>, (String, Faults)> {
+    pub(super) fn drawn(&self, plot: &Plot) -> Result<Vec<Curve>, (String, Faults)> {
         let mut curves = vec![Vec::with_capacity(plot.values.len()); plot.lines.len()];
         for x in &plot.values {
             let at = |key: String, Faults(faults): Faults| {

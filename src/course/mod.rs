@@ -20,7 +20,7 @@ pub mod topics;
 pub mod validate;
 pub mod workshop;
 
-pub use figures::Timed;
+pub use figures::{Curve, Timed};
 pub use run::Ran;
 pub use slips::Caught;
 pub use workshop::{Counter, Right, Workshop};

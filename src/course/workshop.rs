@@ -176,6 +176,17 @@ impl Workshop {
     /// # Errors
     /// The question cannot be answered: its step, row or column is not there, its choice is none of those given.
     pub fn right(&self, question: &Question) -> Outcome<Right> {
+        match self.answered(question)? {
+            Right::Numbers(numbers) if numbers.iter().any(|number| number.is_nan()) => {
+                let what = "the right answer is not a number".to_owned();
+                let why = "it divides nothing by nothing, or adds up opposite infinities";
+                Err(Fault::new(what, why, "ask for something that has a value").into())
+            }
+            right => Ok(right),
+        }
+    }
+
+    fn answered(&self, question: &Question) -> Outcome<Right> {
         match &question.answer {
             Answer::Cell(step, row, column) => {
                 let ran = self.ran(None)?;

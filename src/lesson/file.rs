@@ -1,12 +1,10 @@
 //! The keys of a lesson file, as they were typed; what they mean together is the business of `rules`.
 
-use std::collections::HashMap;
-
 use serde_yaml::Value;
 
 use super::arrays_in::{self, MAX_SIZE, Typed};
 use super::claims;
-use super::course::{self, Course, Part};
+use super::course::{self, Course};
 use super::layers::{self, TypedLayers};
 use super::literal::Cells;
 use super::masks::{self, TypedMask};
@@ -127,9 +125,6 @@ pub(super) fn read(value: &Value, reader: &mut Reader) -> Option<File> {
     let claims = file.given("claims", reader, claims::read);
     let quiz = file.given("quiz", reader, course::questions);
     let course = course_of(&file, reader);
-    if let (Some(quiz), Some(course)) = (quiz.good(), course.good()) {
-        doubled_ids(quiz, course, &file.spot, reader);
-    }
     for (key, missing, remedy) in [
         ("attention", attention.is_absent(), "write attention: {num_heads: 2}"),
         ("inputs", inputs.is_absent(), "write inputs: {x: [[1, 0], [0, 1]]}, or give q, k and v"),
@@ -175,28 +170,6 @@ fn course_of(file: &Section, reader: &mut Reader) -> Given<Course> {
     match (topics.or(Vec::new()), runs.or(Vec::new()), parts.or(Vec::new())) {
         (Some(topics), Some(runs), Some(parts)) => Given::Yes(Course { topics, runs, parts }),
         _ => Given::Faulty,
-    }
-}
-
-/// Notes questions and tasks of one name: progress could not tell them apart.
-fn doubled_ids(quiz: &[Question], course: &Course, root: &Spot, reader: &mut Reader) {
-    let parts = root.key("course");
-    let in_parts = course.parts.iter().enumerate().filter_map(|(index, part)| match part {
-        Part::Ask(question) => Some((question.id.as_str(), parts.item(index))),
-        Part::Task(task) => Some((task.id.as_str(), parts.item(index))),
-        _ => None,
-    });
-    let in_quiz =
-        quiz.iter().enumerate().map(|(index, question)| (question.id.as_str(), root.key("quiz").item(index)));
-    let mut seen: HashMap<&str, Spot> = HashMap::new();
-    for (id, spot) in in_parts.chain(in_quiz) {
-        if let Some(first) = seen.get(id) {
-            let what = format!("{spot} is called {id}, as {first} is");
-            let why = "progress is kept by these names; without one, the words of a question are its name";
-            reader.fault::<()>(&spot, what, why, "give one of the two an id of its own: id: scale-2");
-        } else {
-            seen.insert(id, spot);
-        }
     }
 }
 
