@@ -20,8 +20,8 @@
 //! - [`trace`]: running a plan and keeping what was asked for
 //! - [`plan`]: steps, the attention builder, stacks of layers, rewrites (variants, ablations)
 //! - [`ops`]: one operation a file: compute, formula, explanation, cost
-//! - [`arrays`], [`params`], [`number`], [`fault`], [`words`]: files of numbers, counting, how numbers are written, what
-//!   to say when something is wrong, and in which language
+//! - [`arrays`], [`params`], [`number`], [`fault`], [`words`]: files of numbers, counting, how numbers are written, what to
+//!   say when something is wrong, and in which language
 //!
 //! Conventions: row vectors, a token is a row; `X · W + b`; head *i* owns the contiguous column block *i*.
 //! Code counts from 0, people from 1.

@@ -119,7 +119,7 @@ impl Sheet<'_> {
             let _ = writeln!(self.text, "| --- |{}", " ---: |".repeat(matrix.columns.len()));
             for (name, cells) in matrix.rows.iter().zip(&matrix.cells) {
                 let cells: Vec<String> = cells.iter().map(|(text, _)| text.clone()).collect();
-                self.row(&[&[name.clone()], cells.as_slice()].concat());
+                self.row(&[std::slice::from_ref(name), cells.as_slice()].concat());
             }
             self.text.push('\n');
             self.say(&matrix.note);
@@ -167,7 +167,7 @@ impl Sheet<'_> {
 
     fn points(&mut self, chart: &Chart) {
         let labels: Vec<String> = chart.curves.iter().map(|curve| curve.label.clone()).collect();
-        self.row(&[&[chart.label.clone()], labels.as_slice()].concat());
+        self.row(&[std::slice::from_ref(&chart.label), labels.as_slice()].concat());
         let _ = writeln!(self.text, "|{}", " ---: |".repeat(labels.len() + 1));
         for row in points(chart, self.leaf.digits) {
             self.row(&row);

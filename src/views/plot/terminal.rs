@@ -55,17 +55,18 @@ pub fn text(chart: &Chart, page: &Page) -> String {
     // Half of the last number hangs over at the right.
     let over = names.last().map_or(0, |(_, words)| width(words) / 2);
     let wide = room.saturating_sub(gutter + 1 + over).max(8);
-    let picture = picture(chart, page, u16::try_from(wide).unwrap_or(8), high);
+    let raster = Raster::new(u16::try_from(wide).unwrap_or(8), high, page);
+    let picture = picture(chart, page, raster);
     let [upright, cross, corner, level, below] =
         if page.ascii { ["|", "+", "+", "-", "+"] } else { ["│", "┤", "└", "─", "┬"] };
 
     for (row, line) in picture.lines.iter().enumerate() {
-        let tick = ticks.iter().find(|(place, _)| row_of(*place, high) == row);
+        let tick = ticks.iter().find(|(place, _)| raster.row(*place) == row);
         let (words, edge) = tick.map_or(("", upright), |(_, words)| (words.as_str(), cross));
         let line = format!("{words:>gutter$}{edge}{line}");
         text.push_str(&format!("{}\n", line.trim_end()));
     }
-    let column = |place: f64| column_of(place, wide);
+    let column = |place: f64| raster.column(place);
     let extents: Vec<(f64, f64)> =
         names.iter().map(|(place, words)| (column(*place) as f64, width(words) as f64)).collect();
     let mut edge = vec![level; wide];
@@ -94,13 +95,39 @@ pub fn text(chart: &Chart, page: &Page) -> String {
     text
 }
 
-fn row_of(place: f64, high: u16) -> usize {
-    ((1.0 - place) * f64::from(high - 1)).round() as usize
+/// The cells of a picture, and how many dots a cell is drawn with.
+#[derive(Debug, Clone, Copy)]
+struct Raster {
+    wide: u16,
+    high: u16,
+    dots: (usize, usize),
 }
 
-/// The first and the last column stay free, so that no marker stands on the axis.
-fn column_of(place: f64, wide: usize) -> usize {
-    1 + (place * wide.saturating_sub(3) as f64).round() as usize
+impl Raster {
+    fn new(wide: u16, high: u16, page: &Page) -> Self {
+        Self { wide, high, dots: if page.ascii { (1, 1) } else { (2, 4) } }
+    }
+
+    /// What a column is of the way from the first column that may hold a marker to the last: the outermost two stay free,
+    /// so that no marker stands on the axis.
+    fn margin(self) -> f64 {
+        1.0 / f64::from(self.wide.saturating_sub(3).max(1))
+    }
+
+    fn row(self, place: f64) -> usize {
+        cell(1.0 - place, self.high, self.dots.1)
+    }
+
+    fn column(self, place: f64) -> usize {
+        let margin = self.margin();
+        cell((place + margin) / (1.0 + 2.0 * margin), self.wide, self.dots.0)
+    }
+}
+
+/// The cell in which the canvas draws a dot that stands so far along (0 to 1).
+fn cell(along: f64, cells: u16, dots: usize) -> usize {
+    let last = (usize::from(cells) * dots).saturating_sub(1);
+    ((along * last as f64).round() as usize).min(last) / dots
 }
 
 struct Picture {
@@ -109,7 +136,8 @@ struct Picture {
     meet: bool,
 }
 
-fn picture(chart: &Chart, page: &Page, wide: u16, high: u16) -> Picture {
+fn picture(chart: &Chart, page: &Page, raster: Raster) -> Picture {
+    let Raster { wide, high, .. } = raster;
     let axes = chart.axes();
     let placed = |points: &[(f64, f64)]| -> Vec<Option<(f64, f64)>> {
         points.iter().map(|(x, y)| Some((axes.0.place(*x)?, axes.1.place(*y)?))).collect()
@@ -118,11 +146,10 @@ fn picture(chart: &Chart, page: &Page, wide: u16, high: u16) -> Picture {
         chart.curves.iter().map(|curve| placed(&curve.points)).collect();
     let area = Rect::new(0, 0, wide, high);
     let mut buffer = Buffer::empty(area);
-    // The canvas spans the middles of the columns that may hold a marker, and one column more on each side.
-    let column = 1.0 / f64::from(wide.saturating_sub(3).max(1));
+    let margin = raster.margin();
     Canvas::default()
         .marker(if page.ascii { Marker::Dot } else { Marker::Braille })
-        .x_bounds([-column, 1.0 + column])
+        .x_bounds([-margin, 1.0 + margin])
         .y_bounds([0.0, 1.0])
         .paint(|context| {
             for (at, curve) in curves.iter().enumerate() {
@@ -137,7 +164,7 @@ fn picture(chart: &Chart, page: &Page, wide: u16, high: u16) -> Picture {
     let mut holders: Vec<Vec<usize>> = vec![Vec::new(); usize::from(wide) * usize::from(high)];
     for (at, curve) in curves.iter().enumerate() {
         for (x, y) in curve.iter().flatten() {
-            let cell = &mut holders[row_of(*y, high) * usize::from(wide) + column_of(*x, usize::from(wide))];
+            let cell = &mut holders[raster.row(*y) * usize::from(wide) + raster.column(*x)];
             if cell.last() != Some(&at) {
                 cell.push(at);
             }
@@ -238,6 +265,17 @@ mod tests {
         let scaled = lines[..10].iter().find(|line| line.contains('o')).unwrap();
         assert_eq!((scaled.find('o'), scaled.matches('o').count()), (Some(axis + 2), 4), "{text}");
         assert_eq!(scaled.rfind('o'), Some(lines[10].len() - 2), "{text}");
+    }
+
+    /// From 2.5 at one end to 2.5 at the other in 14 lines over 3: whatever the line is drawn with, it is level, and its
+    /// markers stand in it.
+    #[test]
+    fn markers_stand_in_their_line() {
+        let text = plain(&text(&entropies(), &Page { width: 80, ..Page::default() }));
+        let level = text.lines().find(|line| line.contains('●')).unwrap();
+        assert_eq!(level.matches('●').count(), 4, "{text}");
+        let dots = level.chars().filter(|c| ('\u{2801}'..='\u{28ff}').contains(c)).count();
+        assert!(dots >= 60, "{text}");
     }
 
     #[test]
