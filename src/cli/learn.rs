@@ -32,8 +32,8 @@ Examples:
   mha learn review               asks once more what is due: what was missed comes back the next day
   mha learn two-heads --plain    all of it as text, with answers, for reading and screen readers
 
-What you have done is kept in one small file, progress.json, in the folder where your system keeps programs' data; set
-MHA_DATA_DIR to keep it elsewhere. mha learn --forget removes it.")]
+What you have done is kept in one small file, progress.json, where your system keeps programs' data.
+MHA_DATA_DIR names another folder for it; mha learn --forget empties it.")]
 pub(super) struct LearnArgs {
     /// A name from the list, a path, or `review`: what is due [default: list the lessons]
     #[arg(value_name = "LESSON")]

@@ -102,7 +102,7 @@ fn value(typed: &str) -> Option<Value> {
             .ok()
             .and_then(|value| value.get("value").cloned());
     }
-    if let Some(number) = typed.parse::<i64>().ok() {
+    if let Ok(number) = typed.parse::<i64>() {
         return Some(Value::Number(number.into()));
     }
     match answer::numbers(typed, 1).ok().and_then(|all| all.first().map(answer::Typed::value)) {

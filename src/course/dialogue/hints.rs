@@ -19,7 +19,7 @@ pub(super) fn layers(question: &Question, workshop: &Workshop, digits: usize) ->
 }
 
 /// The step that a question is about, with the run that it is read in.
-fn step<'q>(question: &'q Question) -> Option<(StepId, Option<&'q str>)> {
+fn step(question: &Question) -> Option<(StepId, Option<&str>)> {
     match &question.answer {
         Answer::Cell(step, ..) | Answer::Shape(step) => Some((*step, None)),
         Answer::Value(quantity) => quantity.slice(),

@@ -64,7 +64,9 @@ impl Dialogue<'_> {
                 }
                 Some(Command::Undo) => {
                     changes.pop();
-                    self.tell_what_holds(changes.last().map(|(change, _)| change));
+                    self.tell_what_holds(
+                        changes.last().map(|(change, _)| change).filter(|change| !change.is_null()),
+                    );
                 }
                 Some(Command::Reset) => {
                     changes.truncate(1);
