@@ -16,6 +16,7 @@
 //!   `%{name}`. Where English says 1 and many differently, there are two keys.
 //! - Words without an entry come out in English, with their values filled in. `tests/languages.rs` finds them.
 //! - Words that are data (the help of a flag, an entry of the catalogue, `n!("…")` in a constant) go through [`say`].
+//! - What a person types stays English where it is shown: names of steps, mistakes and their forms, flags, commands.
 //! - The tables are a part of the binary. English never looks into them.
 //! - Files that programs read (JSON, npz, CSV) keep their English keys and titles: they are written
 //!   [`in_language`] English.

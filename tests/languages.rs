@@ -132,7 +132,6 @@ fn data() -> BTreeSet<String> {
     for mistake in mha::mistakes::catalogue::all() {
         let texts = [mistake.summary, mistake.cause, mistake.symptom, mistake.visible, mistake.fix];
         found.extend(texts.iter().map(|text| (*text).to_owned()));
-        found.extend(mistake.forms.iter().map(|form| form.name.to_owned()));
     }
     found
 }
@@ -163,6 +162,15 @@ fn every_sentence_of_the_help_pages_has_chinese_words() {
     let missing: Vec<String> =
         help_pages().into_iter().filter(|key| !tables.contains_key(key) && !is_a_name(key)).collect();
     assert!(missing.is_empty(), "no Chinese for {} sentences:\n{}", missing.len(), missing.join("\n"));
+}
+
+#[test]
+#[ignore = "the catalogue of mistakes is being translated"]
+fn every_mistake_has_chinese_words() {
+    let tables = tables();
+    let missing: Vec<String> =
+        data().into_iter().filter(|key| !key.is_empty() && !tables.contains_key(key)).collect();
+    assert!(missing.is_empty(), "no Chinese for {} texts:\n{}", missing.len(), missing.join("\n"));
 }
 
 #[test]

@@ -214,11 +214,10 @@ fn forms(run: &WrongRun) -> String {
     let others: Vec<&str> =
         run.mistake.forms.iter().map(|form| form.name).filter(|name| *name != run.form.name).collect();
     let Some(other) = others.first() else { return String::new() };
-    let translated: Vec<&str> = others.iter().map(|form| say(form)).collect();
     t!(
         "Made here in this way: %{form}. Others: %{others}; --mistake '%{mistake}/%{other}' shows one.",
-        form = say(run.form.name),
-        others = translated.join(&t!("; ")),
+        form = run.form.name,
+        others = others.join(&t!("; ")),
         mistake = run.mistake.name,
         other
     )

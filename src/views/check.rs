@@ -289,14 +289,10 @@ fn explained(report: &Report<'_>, explanation: &Explanation, parts: &mut Vec<Par
         let chosen = if alike.len() + 1 < ways { form.name } else { "" };
         match alike.as_slice() {
             _ if chosen.is_empty() => (),
-            [] => table.line(&t!("form"), &[say(chosen)]),
+            [] => table.line(&t!("form"), &[chosen]),
             alike => {
-                let others: Vec<&str> = alike.iter().map(|form| say(form)).collect();
-                let words = t!(
-                    "%{form}; just as well: %{others}",
-                    form = say(chosen),
-                    others = others.join(&t!("; "))
-                );
+                let words =
+                    t!("%{form}; just as well: %{others}", form = chosen, others = alike.join(&t!("; ")));
                 table.row(t!("form"), vec![words]);
             }
         }

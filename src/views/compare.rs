@@ -18,7 +18,7 @@ use crate::plan::rewrites::Variant;
 use crate::plan::{Attention, Call, HeadStep, Name, Plan, Stack, Step, StepId, TileStep};
 use crate::trace::Trace;
 use crate::trace::measure::{self, Figures};
-use crate::words::{say, t};
+use crate::words::t;
 
 /// One variant, or one mistake, with its numbers.
 pub struct Compared {
@@ -188,7 +188,7 @@ fn remark(side: &Compared, sequence: Option<usize>) -> Option<String> {
             return Some(t!(
                 "%{mistake} is made in this way: %{form}.",
                 mistake = mistake.name,
-                form = say(side.form)
+                form = side.form
             ));
         }
     };

@@ -54,7 +54,7 @@ pub fn one(mistake: &Mistake, lesson: Option<&str>) -> Vec<Part> {
     table.line(&t!("shows"), &[say(mistake.visible)]);
     mend(mistake, &mut table);
     if let [_, _, ..] = mistake.forms {
-        let forms: Vec<&str> = mistake.forms.iter().map(|form| say(form.name)).collect();
+        let forms: Vec<&str> = mistake.forms.iter().map(|form| form.name).collect();
         table.row(t!("forms"), vec![forms.join(&t!("; "))]);
     }
     table.row(t!("reports"), vec![reports(mistake.reports)]);
