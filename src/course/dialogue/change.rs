@@ -8,11 +8,11 @@ use crate::lesson::Problem;
 use crate::plan::StepId;
 use crate::words::t;
 
-/// Reads a change, against the lesson as it stands now and the keys that may be changed (`inputs.x`).
+/// Reads a change as a key (section by section) and its value, against the lesson as it stands now and the keys that may be changed (`inputs.x`).
 ///
 /// # Errors
 /// It is no change, of a key that is not to be changed, or of a number that is not there.
-pub(super) fn read(line: &str, allowed: &[String], problem: &Problem) -> Result<Value, Fault> {
+pub(super) fn read(line: &str, allowed: &[String], problem: &Problem) -> Result<(Vec<String>, Value), Fault> {
     let example = || t!("write it as %{example}", example = example(allowed));
     let Some((left, right)) = line.split_once(['=', '＝', '：']).or_else(|| line.split_once(": ")) else {
         return Err(Fault::new(t!("that is no change"), t!("a change is KEY = VALUE"), example()));
@@ -48,11 +48,7 @@ pub(super) fn read(line: &str, allowed: &[String], problem: &Problem) -> Result<
         true => new,
         false => placed(&path, &places, new, problem, left)?,
     };
-    Ok(path.iter().rev().fold(new, |inner, key| {
-        let mut section = Mapping::new();
-        section.insert(Value::String(key.clone()), inner);
-        Value::Mapping(section)
-    }))
+    Ok((path, new))
 }
 
 /// An example of a change that is allowed.
@@ -162,36 +158,35 @@ fn now(path: &[String], problem: &Problem) -> Option<Value> {
     Some(Value::Sequence((0..matrix.nrows()).map(row).collect()))
 }
 
-/// One change after another, as one: what is changed once more takes the place of what stood there. (A null stays: it
-/// takes a key of the lesson away.)
-pub(super) fn after(before: &Value, then: Value) -> Value {
-    let (Value::Mapping(before), Value::Mapping(then)) = (before, &then) else { return then };
-    let mut both = before.clone();
-    for (section, new) in then {
-        match (both.get_mut(section), new) {
-            (Some(Value::Mapping(old)), Value::Mapping(new)) => old.extend(new.clone()),
-            _ => {
-                both.insert(section.clone(), new.clone());
-            }
+/// What is changed so far, with one key more: what was typed for it before is replaced.
+pub(super) fn with(mut whole: Value, path: &[String], new: Value) -> Value {
+    let mut at = &mut whole;
+    for key in path {
+        if !at.is_mapping() {
+            *at = Value::Mapping(Mapping::new());
         }
+        let Value::Mapping(section) = at else { return whole };
+        at = section.entry(Value::String(key.clone())).or_insert(Value::Null);
     }
-    Value::Mapping(both)
+    *at = new;
+    whole
 }
 
-/// A change as lines that can be typed: `attention.scale = 1`.
-pub(super) fn lines(change: &Value) -> Vec<String> {
+/// A change as lines that can be typed where these keys may be changed: `attention.scale = 1`.
+pub(super) fn lines(change: &Value, allowed: &[String]) -> Vec<String> {
     let mut lines = Vec::new();
-    collect(change, String::new(), &mut lines);
+    collect(change, "", allowed, &mut lines);
     lines
 }
 
-fn collect(change: &Value, path: String, lines: &mut Vec<String>) {
+fn collect(change: &Value, path: &str, allowed: &[String], lines: &mut Vec<String>) {
+    let is_above = |path: &str| allowed.iter().any(|key| key.starts_with(&format!("{path}.")));
     match change {
-        Value::Mapping(section) if path.is_empty() || path.matches('.').count() == 0 => {
+        Value::Mapping(section) if path.is_empty() || is_above(path) => {
             for (key, value) in section {
                 let key = key.as_str().unwrap_or_default();
-                let path = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-                collect(value, path, lines);
+                let inner = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+                collect(value, &inner, allowed, lines);
             }
         }
         value => lines.push(format!("{path} = {}", flow(value))),
@@ -210,5 +205,40 @@ fn flow(value: &Value) -> String {
         Value::Number(number) => number.to_string(),
         Value::Bool(flag) => flag.to_string(),
         _ => "null".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_add_up_however_deep_their_keys_lie() {
+        let allowed = ["layers.ffn.w_1", "layers.ffn.w_2", "attention.scale"].map(str::to_owned);
+        let mut whole = Value::Null;
+        for (key, typed) in [
+            ("layers.ffn.w_1", "zeros"),
+            ("attention.scale", "√4"),
+            ("layers.ffn.w_2", "{random: {std: 0.5}}"),
+            ("layers.ffn.w_1", "[[1, 2]]"),
+        ] {
+            whole = with(whole, &path(key, &allowed).unwrap(), value(typed).unwrap());
+        }
+        assert_eq!(
+            lines(&whole, &allowed),
+            ["layers.ffn.w_1 = [[1, 2]]", "layers.ffn.w_2 = {random: {std: 0.5}}", "attention.scale = 2.0"]
+        );
+    }
+
+    #[test]
+    fn a_key_is_named_in_full_or_by_its_last_word() {
+        let allowed = ["inputs.x", "attention.mask"].map(str::to_owned);
+        assert_eq!(path("x", &allowed).unwrap(), ["inputs", "x"]);
+        assert_eq!(path("attention.mask.window", &allowed).unwrap(), ["attention", "mask", "window"]);
+        let fault = path("attention.masks", &allowed).unwrap_err();
+        assert_eq!(fault.remedy, "did you mean attention.mask?");
+        for wrong in ["", "w", "inputs", "inputs.xx"] {
+            assert!(path(wrong, &allowed).is_err(), "{wrong}");
+        }
     }
 }

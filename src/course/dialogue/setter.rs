@@ -139,7 +139,10 @@ impl Setter<'_> {
             let run = of_one_run.first().and_then(|shown| shown.run.as_deref());
             let ran = workshop.ran(run)?;
             let ids: Vec<StepId> = of_one_run.iter().flat_map(|shown| sheets(&ran, shown.step)).collect();
-            let title = run.map(|run| format!("@{run}")).unwrap_or_default();
+            let title = run.map(|run| t!("In the run %{run}:", run = run)).unwrap_or_default();
+            if !text.is_empty() {
+                text.push('\n');
+            }
             let scene = Scene {
                 title: &title,
                 summary: "",

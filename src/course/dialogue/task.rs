@@ -64,13 +64,11 @@ impl Dialogue<'_> {
                 }
                 Some(Command::Undo) => {
                     changes.pop();
-                    self.tell_what_holds(
-                        changes.last().map(|(change, _)| change).filter(|change| !change.is_null()),
-                    );
+                    self.tell_what_holds(changes.last().map(|(change, _)| change), task);
                 }
                 Some(Command::Reset) => {
                     changes.truncate(1);
-                    self.tell_what_holds(None);
+                    self.tell_what_holds(None, task);
                 }
                 Some(Command::Hint) => match task.hints.get(given) {
                     Some(hint) => {
@@ -113,8 +111,8 @@ impl Dialogue<'_> {
 impl Dialogue<'_> {
     /// A change that was typed, with all before it, and the lesson changed so and computed.
     fn change(&self, line: &str, task: &Task, now: &(Value, Rc<Workshop>)) -> Outcome<(Value, Rc<Workshop>)> {
-        let new = change::read(line, &task.change, now.1.problem()).map_err(Faults::from)?;
-        let whole = change::after(&now.0, new);
+        let (path, new) = change::read(line, &task.change, now.1.problem()).map_err(Faults::from)?;
+        let whole = change::with(now.0.clone(), &path, new);
         let changed = self.workshop.changed(&whole)?;
         changed.ran(None)?;
         Ok((whole, Rc::new(changed)))
@@ -150,7 +148,7 @@ impl Dialogue<'_> {
 
     fn solve(&mut self, task: &Task) {
         self.item("→", &t!("A solution:"));
-        for line in change::lines(&task.solution) {
+        for line in change::lines(&task.solution, &task.change) {
             self.item("   ", &line);
         }
         match self.workshop.changed(&task.solution) {
@@ -164,8 +162,9 @@ impl Dialogue<'_> {
     }
 
     /// What is changed now, in lines that could be typed.
-    fn tell_what_holds(&mut self, change: Option<&Value>) {
-        let lines = change.map(change::lines).unwrap_or_default();
+    fn tell_what_holds(&mut self, change: Option<&Value>, task: &Task) {
+        let change = change.filter(|change| !change.is_null());
+        let lines = change.map(|change| change::lines(change, &task.change)).unwrap_or_default();
         if lines.is_empty() {
             return self.say(&t!("The lesson is as it was."));
         }

@@ -65,7 +65,7 @@ fn task(task: &Task, number: usize, workshop: &Workshop, setter: &Setter<'_>, te
         text.push_str(&setter.words(&t!("Hint: %{hint}", hint = workshop.filled(hint, digits))));
     }
     text.push_str(&setter.words(&t!("A solution:")));
-    for line in change::lines(&task.solution) {
+    for line in change::lines(&task.solution, &task.change) {
         text.push_str(&setter.item("   ", &line));
     }
     text.push_str(&setter.say(&task.because, workshop));
