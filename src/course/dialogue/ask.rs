@@ -49,6 +49,9 @@ impl Dialogue<'_> {
                 return Next::On;
             }
         };
+        if !std::mem::replace(&mut self.has_told_how, true) {
+            self.say(&t!("Type an answer. hint helps, skip goes on, ? tells all that can be typed."));
+        }
         let layers = hints::layers(question, &self.workshop, self.setter.page.digits);
         let (mut tries, mut given) = (0u32, 0usize);
         loop {
@@ -101,7 +104,7 @@ impl Dialogue<'_> {
                 Some(Command::Hint) => match layers.get(given) {
                     Some(layer) => {
                         given += 1;
-                        self.item("→", layer);
+                        self.hint(layer);
                         if given == layers.len() {
                             self.say(&t!("The next hint is the answer."));
                         }
@@ -122,7 +125,7 @@ impl Dialogue<'_> {
                     match told {
                         Some(told) => {
                             given = layers.len();
-                            self.item("→", &told);
+                            self.hint(&told);
                         }
                         None => self.say(&t!("There is no arithmetic to explain here.")),
                     }
@@ -152,6 +155,13 @@ impl Dialogue<'_> {
                     }
                 }
             }
+        }
+    }
+
+    /// A hint: its first line behind an arrow, the others below.
+    fn hint(&mut self, hint: &str) {
+        for (at, line) in hint.lines().enumerate() {
+            self.item(if at == 0 { "→" } else { " " }, line);
         }
     }
 

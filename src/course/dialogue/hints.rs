@@ -47,7 +47,7 @@ fn nudge(question: &Question, workshop: &Workshop) -> Option<String> {
     Some(t!(
         "%{step} is the step “%{title}”: %{formula}",
         step = id,
-        title = names::title(id.name),
+        title = names::title(id),
         formula = formula.equation
     ))
 }
@@ -86,7 +86,7 @@ fn block(source: &Source, ran: &Ran) -> String {
     }
 }
 
-/// The arithmetic, all but the number that it comes to.
+/// The arithmetic line by line, all but the number that it comes to.
 fn why(question: &Question, workshop: &Workshop, digits: usize) -> Option<String> {
     let ran = workshop.ran(None).ok()?;
     let cell = cell(question, &ran)?;
@@ -98,9 +98,10 @@ fn why(question: &Question, workshop: &Workshop, digits: usize) -> Option<String
     if before.is_empty() {
         return None;
     }
-    let mut lines = vec![format!("{cell} = {}", before.join(" = "))];
+    let mut lines = vec![cell.to_string()];
+    lines.extend(before.iter().map(|line| format!("= {line}")));
     if let Some((names, number)) = &derivation.largest {
         lines.push(t!("where m = %{names} = %{number}, the largest", names = names, number = number));
     }
-    Some(lines.join(", "))
+    Some(lines.join("\n"))
 }

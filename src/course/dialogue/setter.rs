@@ -96,7 +96,7 @@ impl Setter<'_> {
         let (Some(step), Some(value)) = (ran.plan.get(id), ran.view(id)) else { return String::new() };
         let page = &self.page;
         let name = run.map_or_else(|| id.to_string(), |run| format!("{id}@{}", visible(run)));
-        let title = page.letters(&names::title(id.name));
+        let title = page.letters(&names::title(id));
         let together = width(&name) + width(page.between()) + width(&title);
         let mut text = match () {
             () if self.plain => self.words(&format!("{name}: {title}")),
@@ -191,12 +191,7 @@ impl Setter<'_> {
             text.push_str(&format!("{}\n", line.bold()));
         }
         if self.plain {
-            for row in &rows {
-                let Some((name, cells)) = row.split_first() else { continue };
-                let told = columns.iter().skip(1).zip(cells).map(|(column, cell)| format!("{column} {cell}"));
-                text.push_str(&self.words(&format!("{name}: {}", told.collect::<Vec<_>>().join("; "))));
-            }
-            return text;
+            return text + &self.told(columns, &rows);
         }
         let of_column = |column: usize| rows.iter().filter_map(move |row| row.get(column));
         let side = |column| match of_column(column).all(|cell| is_a_figure(cell)) {
@@ -213,7 +208,21 @@ impl Setter<'_> {
             whole: true,
             ..Grid::default()
         };
-        text + &grid.render(&self.page)
+        let drawn = grid.render(&self.page);
+        // A head that is cut on a narrow page says nothing any more: such a table is told line by line.
+        let texts = || columns.iter().chain(rows.iter().flatten());
+        let is_cut = drawn.matches('…').count() > texts().map(|text| text.matches('…').count()).sum();
+        text + &if is_cut { self.told(columns, &rows) } else { drawn }
+    }
+
+    /// The rows of a table line by line, each number behind the head of its column: `heads: 8; d_k: 64`.
+    fn told(&self, columns: &[String], rows: &[Vec<String>]) -> String {
+        let cell = |(column, cell): (&String, &String)| match column.as_str() {
+            "" => cell.clone(),
+            column => format!("{column}: {cell}"),
+        };
+        let line = |row: &Vec<String>| columns.iter().zip(row).map(cell).collect::<Vec<_>>().join("; ");
+        rows.iter().map(|row| self.words(&line(row))).collect()
     }
 
     fn plot(&self, plot: &Plot, workshop: &Workshop) -> Outcome<String> {

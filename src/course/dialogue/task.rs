@@ -31,6 +31,13 @@ impl Dialogue<'_> {
         }
         let (keys, example) = (task.change.join(", "), change::example(&task.change));
         self.say(&t!("You may change %{keys}. Type a change as %{example}", keys = keys, example = example));
+        let present = change::present(&task.change, self.workshop.problem());
+        if !present.is_empty() {
+            self.say(&t!("As it is now:"));
+            for line in present {
+                self.item("   ", &line);
+            }
+        }
         // Every change with all before it: the last is what holds now.
         let mut changes = vec![(Value::Null, Rc::clone(&self.workshop))];
         let (mut tries, mut given) = (0u32, 0usize);
@@ -55,6 +62,11 @@ impl Dialogue<'_> {
                             self.good(&t!("Reached."));
                             self.finish_task(task, tries, given, false);
                             return Next::On;
+                        }
+                        if changes.len() == 1 {
+                            self.say(&t!(
+                                "Not yet. What you change next comes on top of it; undo takes it back."
+                            ));
                         }
                         changes.push(new);
                     }

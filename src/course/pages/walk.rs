@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::{Asked, Block, Exercise, Format, Leaf, Matrix, Short, Steps, Table};
 use crate::course::command::{Runner, allowed, excerpt};
+use crate::course::myths::Myth;
 use crate::course::workshop::in_words;
 use crate::course::{Ran, Right, Workshop};
 use crate::fault::{Fault, Outcome};
@@ -22,7 +23,7 @@ use crate::views::heat::svg::{self, Pixels};
 use crate::views::page::Page;
 use crate::views::plot::Chart;
 use crate::views::sheet::Sheet;
-use crate::words::t;
+use crate::words::{say, t};
 
 /// Computes a lesson.
 pub(super) fn leaf(
@@ -227,9 +228,11 @@ impl Walk<'_> {
             hints.into_iter().filter_map(|(kind, hint)| Some((kind, self.filled(hint.as_ref()?)))).collect();
         let slips = self.workshop.own_slips(question).into_iter().flatten();
         let wrong = slips.filter_map(|slip| {
-            let say = match (slip.say.as_str(), slip.mistake) {
-                ("", Some(mistake)) => self.page.letters(mistake.summary),
-                (say, _) => self.filled(say),
+            let myth = slip.myth.as_deref().and_then(Myth::find);
+            let say = match (slip.say.as_str(), slip.mistake, myth) {
+                ("", Some(mistake), _) => self.page.letters(say(mistake.summary)),
+                ("", None, Some(myth)) => self.page.letters(&myth.refuted().join(" ")),
+                (own, ..) => self.filled(own),
             };
             (!say.is_empty()).then(|| (told(&slip.answer), say))
         });
