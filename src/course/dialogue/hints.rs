@@ -61,7 +61,7 @@ fn place(question: &Question, workshop: &Workshop) -> Option<String> {
         [] => t!("The lesson gives it: it stands in %{step}.", step = cell.step),
         [one] => t!("It is made from %{source}.", source = one),
         [before @ .., last] => {
-            t!("It is made from %{sources} and %{last}.", sources = before.join(", "), last = last)
+            t!("It is made from %{sources} and %{last}.", sources = before.join(&t!(", ")), last = last)
         }
     })
 }
@@ -98,9 +98,11 @@ fn why(question: &Question, workshop: &Workshop, digits: usize) -> Option<String
     if before.is_empty() {
         return None;
     }
-    let mut lines = vec![format!("{cell} = {}", before.join(" = "))];
-    if let Some((names, number)) = &derivation.largest {
-        lines.push(t!("where m = %{names} = %{number}, the largest", names = names, number = number));
-    }
-    Some(lines.join(", "))
+    let arithmetic = format!("{cell} = {}", before.join(" = "));
+    Some(match &derivation.largest {
+        Some((names, number)) => {
+            t!("%{arithmetic}, where m = %{names} = %{number}, the largest", arithmetic, names, number)
+        }
+        None => arithmetic,
+    })
 }

@@ -99,7 +99,7 @@ impl Setter<'_> {
         let title = page.letters(&names::title(id.name));
         let together = width(&name) + width(page.between()) + width(&title);
         let mut text = match () {
-            () if self.plain => self.words(&format!("{name}: {title}")),
+            () if self.plain => self.words(&t!("%{name}: %{title}", name, title)),
             () if together <= page.width => format!("{}{}{title}\n", name.cyan().bold(), page.between()),
             () => format!("{}\n{}", name.cyan().bold(), page.paragraph(&title, 0)),
         };
@@ -194,7 +194,8 @@ impl Setter<'_> {
             for row in &rows {
                 let Some((name, cells)) = row.split_first() else { continue };
                 let told = columns.iter().skip(1).zip(cells).map(|(column, cell)| format!("{column} {cell}"));
-                text.push_str(&self.words(&format!("{name}: {}", told.collect::<Vec<_>>().join("; "))));
+                let cells = told.collect::<Vec<_>>().join(&t!("; "));
+                text.push_str(&self.words(&t!("%{row}: %{cells}", row = name, cells)));
             }
             return text;
         }
