@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::{Arithmetic, Cost, Expr, Formula, Function, Operation, Real, Shape, Signs, Told, View};
+use crate::words::t;
 
 /// A function of each number by itself; n × d_ff in, the same out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,14 +86,21 @@ impl Operation for Activation {
         let numbers = || told.inputs.first().into_iter().flat_map(|x| x.iter());
         let below = numbers().filter(|x| **x < 0.0).count();
         let all = numbers().count();
-        let are = if below == 1 { "is" } else { "are" };
         match self {
-            Self::Gelu => {
-                format!("GELU keeps what is large and fades out what is below 0: {below} of {all} {are}.")
+            Self::Gelu if below == 1 => {
+                t!("GELU keeps what is large and fades out what is below 0: 1 of %{all} is.", all)
             }
-            Self::Relu if below == 0 => "ReLU sets what is below 0 to 0; nothing is.".to_owned(),
-            Self::Relu => format!("ReLU sets what is below 0 to 0: {below} of {all} {are}."),
-            Self::Identity => "There is no activation: the numbers pass as they are.".to_owned(),
+            Self::Gelu => {
+                t!(
+                    "GELU keeps what is large and fades out what is below 0: %{below} of %{all} are.",
+                    below,
+                    all
+                )
+            }
+            Self::Relu if below == 0 => t!("ReLU sets what is below 0 to 0; nothing is."),
+            Self::Relu if below == 1 => t!("ReLU sets what is below 0 to 0: 1 of %{all} is.", all),
+            Self::Relu => t!("ReLU sets what is below 0 to 0: %{below} of %{all} are.", below, all),
+            Self::Identity => t!("There is no activation: the numbers pass as they are."),
         }
     }
 }

@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::{Arithmetic, Cost, Expr, Formula, Operation, Real, Shape, Signs, Told, View, equal};
+use crate::words::t;
 
 /// a + b, both n × d_model: a layer's part adds what it found to what it was given (He et al. 2016; Vaswani et al. 2017,
 /// §3.1).
@@ -38,8 +39,8 @@ impl Operation for Add {
     fn tell(&self, told: &Told<'_>) -> String {
         let adds_nothing = told.inputs.get(1).is_some_and(|b| b.iter().all(|v| *v == 0.0));
         match adds_nothing {
-            true => "All that is added here is 0: the residual stream goes on as it was.".to_owned(),
-            false => "What was found is added to what was there: the residual stream.".to_owned(),
+            true => t!("All that is added here is 0: the residual stream goes on as it was."),
+            false => t!("What was found is added to what was there: the residual stream."),
         }
     }
 }

@@ -6,6 +6,7 @@ use super::{
     Arithmetic, Cost, Expr, Formula, Function, Operation, Real, RowFigure, Shape, Signs, Told, View, equal,
     list,
 };
+use crate::words::t;
 
 /// (x − mean) / √(variance + eps) · gain + shift, over each row (Ba et al. 2016, Eq. 3): n × d in, the same out.
 ///
@@ -97,24 +98,33 @@ impl Operation for LayerNorm {
 
     fn tell(&self, told: &Told<'_>) -> String {
         let line = told.line();
-        let then = match (&self.gain, &self.shift) {
-            (None, None) => "",
-            (Some(_), None) => ", then multiplied by the gain",
-            (None, Some(_)) => ", then the shift is added",
-            (Some(_), Some(_)) => ", then multiplied by the gain, and the shift is added",
+        let normalised = match (&self.gain, &self.shift) {
+            (None, None) => t!("Each token's %{line}, less its mean, over its standard deviation.", line),
+            (Some(_), None) => t!(
+                "Each token's %{line}, less its mean, over its standard deviation, then multiplied by the gain.",
+                line
+            ),
+            (None, Some(_)) => t!(
+                "Each token's %{line}, less its mean, over its standard deviation, then the shift is added.",
+                line
+            ),
+            (Some(_), Some(_)) => t!(
+                "Each token's %{line}, less its mean, over its standard deviation, then multiplied by the gain, and the shift is added.",
+                line
+            ),
         };
         let flat: Vec<&str> = told.inputs.first().map_or_else(Vec::new, |x| {
             let is_flat = |r: &usize| x.ncols() > 1 && x.row(*r).iter().all(|v| *v == x[(*r, 0)]);
             (0..x.nrows()).filter(is_flat).map(|r| told.row(r)).collect()
         });
-        let nothing = match flat.as_slice() {
-            [] => String::new(),
-            names => format!(
-                " All numbers of {} are equal: less their mean, nothing is left.",
-                list(names.iter().copied())
+        match flat.as_slice() {
+            [] => normalised,
+            names => t!(
+                "%{normalised} All numbers of %{rows} are equal: less their mean, nothing is left.",
+                normalised,
+                rows = list(names.iter().copied())
             ),
-        };
-        format!("Each token's {line}, less its mean, over its standard deviation{then}.{nothing}")
+        }
     }
 }
 

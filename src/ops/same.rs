@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::{Arithmetic, Cost, Expr, Formula, Operation, Real, Shape, Signs, Told, View};
+use crate::words::t;
 
 /// Its input, not copied: what one part of a layer hands to the next.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +34,6 @@ impl Operation for Same {
     }
 
     fn tell(&self, _: &Told<'_>) -> String {
-        "The same numbers, handed on as they are.".to_owned()
+        t!("The same numbers, handed on as they are.")
     }
 }

@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::{Arithmetic, Cost, Expr, Formula, Layout, Op, Operation, Real, Shape, Signs, Told, View};
+use crate::words::t;
 
 /// An operation whose columns `keys.0` and `keys.1` (from 0) trade places in every row of its result: attention that looks
 /// elsewhere, with rows that still sum to 1 (after Jain & Wallace 2019, §4.2).
@@ -42,12 +43,16 @@ impl Operation for Swapped {
 
     fn formula(&self, signs: &Signs) -> Formula {
         let Formula { equation, sizes } = self.weights.formula(signs);
-        let lines = match signs.layout {
-            Layout::Rows => "columns",
-            Layout::Columns => "rows",
+        let (first, second) = (self.keys.0 + 1, self.keys.1 + 1);
+        let equation = match signs.layout {
+            Layout::Rows => {
+                t!("%{equation}, columns %{first} and %{second} exchanged", equation, first, second)
+            }
+            Layout::Columns => {
+                t!("%{equation}, rows %{first} and %{second} exchanged", equation, first, second)
+            }
         };
-        let swap = format!("{lines} {} and {} exchanged", self.keys.0 + 1, self.keys.1 + 1);
-        Formula { equation: format!("{equation}, {swap}"), sizes }
+        Formula { equation, sizes }
     }
 
     fn explain(&self, row: usize, column: usize, inputs: &[View<'_, f64>]) -> Expr {
@@ -57,7 +62,9 @@ impl Operation for Swapped {
     fn reason(&self, row: usize, column: usize, inputs: &[View<'_, f64>]) -> Option<String> {
         let before = self.before(column);
         let own = self.weights.reason(row, before, inputs);
-        own.or_else(|| (before != column).then(|| format!("exchanged with the weight of key {}", before + 1)))
+        own.or_else(|| {
+            (before != column).then(|| t!("exchanged with the weight of key %{key}", key = before + 1))
+        })
     }
 
     fn cost(&self, inputs: &[Shape]) -> Cost {
@@ -65,11 +72,11 @@ impl Operation for Swapped {
     }
 
     fn tell(&self, told: &Told<'_>) -> String {
-        format!(
-            "In every {} the weights of the keys {} and {} have traded places.",
-            told.line(),
-            told.column(self.keys.0),
-            told.column(self.keys.1)
+        t!(
+            "In every %{line} the weights of the keys %{first} and %{second} have traded places.",
+            line = told.line(),
+            first = told.column(self.keys.0),
+            second = told.column(self.keys.1)
         )
     }
 }

@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::{Arithmetic, Cost, Expr, Formula, Operation, Real, Shape, Signs, Told, View, equal};
+use crate::words::t;
 
 /// Zeros in place of what a head found: inputs weights (n_q × n_kv), v (n_kv × d_v), as for the blend that they would
 /// make; gives n_q × d_v of 0 (the ablation of Michel et al. 2019, §2).
@@ -29,7 +30,7 @@ impl Operation for Zero {
     }
 
     fn reason(&self, _: usize, _: usize, _: &[View<'_, f64>]) -> Option<String> {
-        Some("the head is set to zero".to_owned())
+        Some(t!("the head is set to zero"))
     }
 
     fn cost(&self, _: &[Shape]) -> Cost {
@@ -37,6 +38,6 @@ impl Operation for Zero {
     }
 
     fn tell(&self, _: &Told<'_>) -> String {
-        "This head is set to zero: nothing of what it found goes on.".to_owned()
+        t!("This head is set to zero: nothing of what it found goes on.")
     }
 }

@@ -9,8 +9,8 @@ pub fn title(id: impl Into<StepId>) -> String {
     let id = id.into();
     match (id.layer, id.name) {
         (None, name) => title_of(name),
-        (Some(layer), Name::X) => format!("what attention is given, layer {}", layer + 1),
-        (Some(layer), name) => format!("{}, layer {}", title_of(name), layer + 1),
+        (Some(layer), Name::X) => t!("what attention is given, layer %{layer}", layer = layer + 1),
+        (Some(layer), name) => t!("%{title}, layer %{layer}", title = title_of(name), layer = layer + 1),
     }
 }
 
@@ -42,12 +42,12 @@ fn title_of(name: Name) -> String {
         Name::Concat => t!("head outputs side by side"),
         Name::Average => t!("the mean of the heads' outputs"),
         Name::Output => t!("the output, after W_O"),
-        Name::Embedding => "what the layers start from".to_owned(),
-        Name::AttentionResidual => "the residual stream after attention".to_owned(),
-        Name::AttentionNorm => "the residual stream after attention, normalised".to_owned(),
-        Name::Ffn(step) => of_ffn(step).to_owned(),
-        Name::Hidden => "what the layer hands on".to_owned(),
-        Name::Final => "the result, after the last norm".to_owned(),
+        Name::Embedding => t!("what the layers start from"),
+        Name::AttentionResidual => t!("the residual stream after attention"),
+        Name::AttentionNorm => t!("the residual stream after attention, normalised"),
+        Name::Ffn(step) => of_ffn(step),
+        Name::Hidden => t!("what the layer hands on"),
+        Name::Final => t!("the result, after the last norm"),
     }
 }
 
@@ -81,17 +81,17 @@ fn of_head(step: HeadStep) -> String {
     }
 }
 
-fn of_ffn(step: FfnStep) -> &'static str {
+fn of_ffn(step: FfnStep) -> String {
     match step {
-        FfnStep::X => "what the feed-forward network is given",
-        FfnStep::W1 => "the feed-forward matrix W_1",
-        FfnStep::B1 => "the feed-forward bias b_1",
-        FfnStep::Up => "the feed-forward network, after W_1",
-        FfnStep::Activation => "the feed-forward network, after its activation",
-        FfnStep::W2 => "the feed-forward matrix W_2",
-        FfnStep::B2 => "the feed-forward bias b_2",
-        FfnStep::Output => "what the feed-forward network gives, after W_2",
-        FfnStep::Residual => "the residual stream after the feed-forward network",
+        FfnStep::X => t!("what the feed-forward network is given"),
+        FfnStep::W1 => t!("the feed-forward matrix W_1"),
+        FfnStep::B1 => t!("the feed-forward bias b_1"),
+        FfnStep::Up => t!("the feed-forward network, after W_1"),
+        FfnStep::Activation => t!("the feed-forward network, after its activation"),
+        FfnStep::W2 => t!("the feed-forward matrix W_2"),
+        FfnStep::B2 => t!("the feed-forward bias b_2"),
+        FfnStep::Output => t!("what the feed-forward network gives, after W_2"),
+        FfnStep::Residual => t!("the residual stream after the feed-forward network"),
     }
 }
 

@@ -61,7 +61,7 @@ fn place(question: &Question, workshop: &Workshop) -> Option<String> {
         [] => t!("The lesson gives it: it stands in %{step}.", step = cell.step),
         [one] => t!("It is made from %{source}.", source = one),
         [before @ .., last] => {
-            t!("It is made from %{sources} and %{last}.", sources = before.join(", "), last = last)
+            t!("It is made from %{sources} and %{last}.", sources = before.join(&t!(", ")), last = last)
         }
     })
 }

@@ -99,7 +99,7 @@ impl Setter<'_> {
         let title = page.letters(&names::title(id));
         let together = width(&name) + width(page.between()) + width(&title);
         let mut text = match () {
-            () if self.plain => self.words(&format!("{name}: {title}")),
+            () if self.plain => self.words(&t!("%{name}: %{title}", name, title)),
             () if together <= page.width => format!("{}{}{title}\n", name.cyan().bold(), page.between()),
             () => format!("{}\n{}", name.cyan().bold(), page.paragraph(&title, 0)),
         };
@@ -219,9 +219,9 @@ impl Setter<'_> {
     fn told(&self, columns: &[String], rows: &[Vec<String>]) -> String {
         let cell = |(column, cell): (&String, &String)| match column.as_str() {
             "" => cell.clone(),
-            column => format!("{column}: {cell}"),
+            column => t!("%{column}: %{cell}", column, cell),
         };
-        let line = |row: &Vec<String>| columns.iter().zip(row).map(cell).collect::<Vec<_>>().join("; ");
+        let line = |row: &Vec<String>| columns.iter().zip(row).map(cell).collect::<Vec<_>>().join(&t!("; "));
         rows.iter().map(|row| self.words(&line(row))).collect()
     }
 
