@@ -10,6 +10,8 @@ use crate::ops::Arithmetic;
 use crate::plan::rewrites::{HeadPlace, Variant, swap_keys, zero_head};
 use crate::plan::{Call, Plan, attention};
 use crate::trace::{Keep, Trace, run_plan};
+use crate::views::Scene;
+use crate::views::page::Page;
 
 /// A run, computed.
 #[derive(Debug, Clone)]
@@ -65,6 +67,24 @@ impl Ran {
     /// The call with its numbers.
     pub fn call(&self) -> Call {
         self.problem.call()
+    }
+
+    /// The run for a view: without words of its own, and without steps until they are chosen.
+    pub fn scene(&self, page: Page) -> Scene<'_> {
+        Scene {
+            title: "",
+            summary: "",
+            source: "",
+            attention: &self.problem.attention,
+            labels: &self.problem.labels,
+            story: &[],
+            trace: &self.trace,
+            exact: None,
+            steps: &[],
+            batch: self.problem.batch,
+            kv_sheets: &self.kv_sheets,
+            page,
+        }
     }
 }
 

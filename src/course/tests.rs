@@ -158,7 +158,7 @@ fn a_wrong_answer_gives_away_a_mistake_or_a_mix_up() {
     let questions = "quiz:\n\
         \x20 - {ask: Score of c with c?, cell: 'head.1.scores[3,3]', wrong: [{value: 0, say: Own words.}]}\n\
         \x20 - {ask: Weight of c for a?, cell: 'head.1.weights[3,1]'}\n";
-    let text = lesson.text.split("quiz:").next().unwrap().to_owned() + questions;
+    let text = lesson.text.split("course:").next().unwrap().to_owned() + questions;
     let workshop = Workshop::new(parse(&text, "l.yaml", Path::new("."), &Options::default()).unwrap());
     let questions = asked(&workshop).split_off(asked(&workshop).len() - 2);
     let found = |question: &crate::lesson::Question, value: f64| {

@@ -42,7 +42,7 @@ fn cell(question: &Question, ran: &Ran) -> Option<Cell> {
 fn nudge(question: &Question, workshop: &Workshop) -> Option<String> {
     let (id, run) = step(question)?;
     let ran = workshop.ran(run).ok()?;
-    let id = super::setter::sheets(&ran, id).first().copied()?;
+    let id = ran.sheets(id).first().copied()?;
     let formula = ran.plan.formula(ran.plan.get(id)?, Layout::Rows);
     Some(t!(
         "%{step} is the step “%{title}”: %{formula}",
