@@ -266,4 +266,8 @@ impl Numbers for Otherwise<'_> {
     fn variable(&self) -> Option<f64> {
         self.workshop.variable()
     }
+
+    fn work(&self, operations: u128) -> Result<(), String> {
+        self.workshop.work(operations)
+    }
 }

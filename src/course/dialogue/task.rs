@@ -125,7 +125,7 @@ impl Dialogue<'_> {
     fn change(&self, line: &str, task: &Task, now: &(Value, Rc<Workshop>)) -> Outcome<(Value, Rc<Workshop>)> {
         let (path, new) = change::read(line, &task.change, now.1.problem()).map_err(Faults::from)?;
         let whole = change::with(now.0.clone(), &path, new);
-        let changed = self.workshop.changed(&whole)?;
+        let changed = self.workshop.changed(&whole)?.rested();
         changed.ran(None)?;
         Ok((whole, Rc::new(changed)))
     }
