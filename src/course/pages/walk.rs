@@ -22,7 +22,7 @@ use crate::views::heat::svg::{self, Pixels};
 use crate::views::page::Page;
 use crate::views::plot::Chart;
 use crate::views::sheet::Sheet;
-use crate::words::t;
+use crate::words::{say, t};
 
 /// Computes a lesson.
 pub(super) fn leaf(
@@ -227,11 +227,11 @@ impl Walk<'_> {
             hints.into_iter().filter_map(|(kind, hint)| Some((kind, self.filled(hint.as_ref()?)))).collect();
         let slips = self.workshop.own_slips(question).into_iter().flatten();
         let wrong = slips.filter_map(|slip| {
-            let say = match (slip.say.as_str(), slip.mistake) {
-                ("", Some(mistake)) => self.page.letters(mistake.summary),
+            let why = match (slip.say.as_str(), slip.mistake) {
+                ("", Some(mistake)) => self.page.letters(say(mistake.summary)),
                 (say, _) => self.filled(say),
             };
-            (!say.is_empty()).then(|| (told(&slip.answer), say))
+            (!why.is_empty()).then(|| (told(&slip.answer), why))
         });
         Ok(Asked {
             ask: self.filled(&question.ask),
