@@ -132,8 +132,18 @@ fn data() -> BTreeSet<String> {
     for mistake in mha::mistakes::catalogue::all() {
         let texts = [mistake.summary, mistake.cause, mistake.symptom, mistake.visible, mistake.fix];
         found.extend(texts.iter().map(|text| (*text).to_owned()));
+        let formulas = [mistake.right, mistake.wrong];
+        found.extend(formulas.iter().filter(|formula| is_told(formula)).map(|text| (*text).to_owned()));
     }
     found
+}
+
+/// Whether a formula has words beside its signs: `hidden where the mask is true`, not `output = concat W_O`.
+fn is_told(formula: &str) -> bool {
+    const SIGNS: [&str; 7] = ["head", "concat", "output", "scale", "keep", "cos", "sin"];
+    let is_word = |word: &str| word.len() > 1 && word.chars().all(|letter| letter.is_ascii_lowercase());
+    let words = formula.split(' ').map(|word| word.trim_end_matches([',', ':', ';', ')']));
+    words.into_iter().any(|word| is_word(word) && !SIGNS.contains(&word))
 }
 
 /// The names in `%{…}`.

@@ -25,6 +25,7 @@ pub use why::Why;
 use crate::ops::{Op, Operation};
 use crate::plan::{Step, StepId};
 use crate::trace::Trace;
+use crate::words::t;
 use evaluate::{Evaluator, Matrix, Work};
 
 /// Characters of the longest cell that is still a help to a reader.
@@ -100,10 +101,13 @@ impl Exact {
     fn first_without(&self, step: &Step) -> Option<(StepId, String)> {
         step.inputs.iter().find_map(|input| match self.steps.get(input) {
             Some(Known::Numbers { .. }) => None,
-            Some(Known::Nothing { first, .. }) => {
-                Some((*first, format!("{} is made from {first}, which has no exact form", step.id)))
+            Some(Known::Nothing { first, .. }) => Some((
+                *first,
+                t!("%{step} is made from %{first}, which has no exact form", step = step.id, first),
+            )),
+            None => {
+                Some((*input, t!("%{step} is made from %{input}, which was not kept", step = step.id, input)))
             }
-            None => Some((*input, format!("{} is made from {input}, which was not kept", step.id))),
         })
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nalgebra::DMatrix;
 
 use super::{Arithmetic, Cost, Expr, Formula, Operation, Real, Shape, Signs, Told, View, equal, size};
-use crate::words::t;
+use crate::words::{say, t};
 
 /// Where a number is copied from; all counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl Operation for Rearrange {
     }
 
     fn formula(&self, signs: &Signs) -> Formula {
-        let mut right = self.said.replace("{*}", &all(&signs.inputs));
+        let mut right = say(self.said).replace("{*}", &all(&signs.inputs));
         for (at, sign) in signs.inputs.iter().enumerate().take(2) {
             right = right.replace(["{0}", "{1}"][at], sign);
         }

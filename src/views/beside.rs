@@ -196,8 +196,8 @@ fn heading(beside: &Beside<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (page, mistake) = (&beside.scene.page, beside.run.mistake);
     bold(&visible(&beside.title()), page, out)?;
     if page.detail != Detail::Bare {
-        let right = t!("right: %{formula}", formula = mistake.right);
-        let wrong = t!("wrong: %{formula}", formula = mistake.wrong);
+        let right = t!("right: %{formula}", formula = say(mistake.right));
+        let wrong = t!("wrong: %{formula}", formula = say(mistake.wrong));
         for words in [sentence(say(mistake.summary)), right, wrong] {
             write!(out, "{}", page.paragraph(&words, 0))?;
         }

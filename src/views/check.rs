@@ -296,8 +296,8 @@ fn explained(report: &Report<'_>, explanation: &Explanation, parts: &mut Vec<Par
                 table.row(t!("form"), vec![words]);
             }
         }
-        table.line(&t!("right"), &[mistake.right]);
-        table.line(&t!("yours"), &[mistake.wrong]);
+        table.line(&t!("right"), &[say(mistake.right)]);
+        table.line(&t!("yours"), &[say(mistake.wrong)]);
         mend(mistake, &mut table);
         parts.push(Part::Table(table));
         parts.push(Part::Say(t!("Right and wrong side by side:")));

@@ -47,8 +47,8 @@ pub(super) fn mend(mistake: &Mistake, table: &mut Table) {
 pub fn one(mistake: &Mistake, lesson: Option<&str>) -> Vec<Part> {
     let name = mistake.name;
     let mut table = Table::new(&t!("first wrong"), &[(&steps(mistake), Left)]);
-    table.line(&t!("right"), &[mistake.right]);
-    table.line(&t!("wrong"), &[mistake.wrong]);
+    table.line(&t!("right"), &[say(mistake.right)]);
+    table.line(&t!("wrong"), &[say(mistake.wrong)]);
     table.line(&t!("cause"), &[say(mistake.cause)]);
     table.line(&t!("symptom"), &[say(mistake.symptom)]);
     table.line(&t!("shows"), &[say(mistake.visible)]);

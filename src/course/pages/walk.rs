@@ -229,12 +229,12 @@ impl Walk<'_> {
         let slips = self.workshop.own_slips(question).into_iter().flatten();
         let wrong = slips.filter_map(|slip| {
             let myth = slip.myth.as_deref().and_then(Myth::find);
-            let say = match (slip.say.as_str(), slip.mistake, myth) {
+            let why = match (slip.say.as_str(), slip.mistake, myth) {
                 ("", Some(mistake), _) => self.page.letters(say(mistake.summary)),
                 ("", None, Some(myth)) => self.page.letters(&myth.refuted().join(" ")),
                 (own, ..) => self.filled(own),
             };
-            (!say.is_empty()).then(|| (told(&slip.answer), say))
+            (!why.is_empty()).then(|| (told(&slip.answer), why))
         });
         Ok(Asked {
             ask: self.filled(&question.ask),

@@ -4,6 +4,7 @@ use super::super::{Draft, Form, Mistake, Turn};
 use super::heads::{Chain, is_plain};
 use crate::ops::{Columns, Op, Place, Rearrange};
 use crate::plan::{Attention, Head, HeadStep, Name, Stack, StepId};
+use crate::words::n;
 
 /// See [`super`].
 pub(super) const ALL: &[Mistake] = &[Mistake {
@@ -49,7 +50,7 @@ fn across_the_batch(draft: &mut Draft<'_>) -> Option<()> {
         for (head, [q, k, v]) in blocks.iter().enumerate() {
             let rows = |block: &Columns, name: Name| {
                 let from = block.from;
-                let rows = Rearrange::new(batch, block.width, "one token's rows of [{*}]", |r, c| {
+                let rows = Rearrange::new(batch, block.width, n!("one token's rows of [{*}]"), |r, c| {
                     Place::of(r, token, from + c)
                 });
                 (rows, of_all(name))
@@ -62,7 +63,7 @@ fn across_the_batch(draft: &mut Draft<'_>) -> Option<()> {
         .flat_map(|token| (0..h).map(move |head| Head(head).step(HeadStep::Output).in_sequence(Some(token))))
         .collect();
     for (row, sequence) in sequences.iter().enumerate() {
-        let merged = Rearrange::new(n, h * d_v, "this sequence's rows of [{*}]", |r, c| {
+        let merged = Rearrange::new(n, h * d_v, n!("this sequence's rows of [{*}]"), |r, c| {
             Place::of(r * h + c / d_v, row, c % d_v)
         });
         draft.set(StepId::of(*sequence, Name::Concat), merged, &outputs)?;

@@ -4,6 +4,7 @@ use super::super::{Draft, Form, Mistake, Turn};
 use crate::ops::{Columns, Op, Place, Rearrange, Scale};
 use crate::plan::spec::{Positions, RopeSpec};
 use crate::plan::{Attention, Axis, Call, Head, HeadStep, Name, Stack, StepId, attention};
+use crate::words::n;
 
 /// See [`super`].
 pub(super) const ALL: &[Mistake] = &[
@@ -216,7 +217,7 @@ fn across(draft: &mut Draft<'_>, merge: Merge) -> Option<()> {
         let own = |name: Name| StepId::of(sequence, name);
         for token in 0..n {
             let heads = |width: usize| {
-                Rearrange::new(h, width, "a token's row of {0} as (h, d)", |r, c| {
+                Rearrange::new(h, width, n!("a token's row of {0} as (h, d)"), |r, c| {
                     Place::of(0, token, r * width + c)
                 })
             };
@@ -226,7 +227,7 @@ fn across(draft: &mut Draft<'_>, merge: Merge) -> Option<()> {
         }
         let tokens: Vec<StepId> =
             (0..n).map(|token| Head(token).step(HeadStep::Output).in_sequence(sequence)).collect();
-        let merged = Rearrange::new(n, h * d_v, "[{*}] read as rows of h·d_v", |r, c| {
+        let merged = Rearrange::new(n, h * d_v, n!("[{*}] read as rows of h·d_v"), |r, c| {
             let (token, head, column) = merge(r * h * d_v + c, (n, h, d_v));
             Place::of(token, head, column)
         });

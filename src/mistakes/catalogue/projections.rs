@@ -3,6 +3,7 @@
 use super::super::{Draft, Form, Mistake};
 use crate::ops::{Concat, Op, Place, Project, ProjectBlocks, ProjectTransposed, Rearrange, Scale, Times};
 use crate::plan::{Name, Projection, StepId};
+use crate::words::n;
 
 /// See [`super`].
 pub(super) const ALL: &[Mistake] = &[
@@ -220,7 +221,7 @@ fn interleaved(draft: &mut Draft<'_>, column: fn(usize, usize, usize, usize) -> 
         draft.put(packed, Project, &inputs);
         for (part, (id, ..)) in [q, k, v].into_iter().enumerate() {
             let taken =
-                Rearrange::new(rows, h * d, "columns dealt out of {0} in the wrong layout", |r, c| {
+                Rearrange::new(rows, h * d, n!("columns dealt out of {0} in the wrong layout"), |r, c| {
                     Place::of(0, r, column(part, c / d, c % d, d))
                 });
             draft.set(id, taken, &[packed])?;
