@@ -129,7 +129,12 @@ fn every_lesson_that_comes_with_mha_is_a_page_in_both_formats_and_languages() {
                 let name = format!("{}.{ending}", lesson.name);
                 let page = fs::read_to_string(room.path().join("course").join(&name)).unwrap();
                 assert!(index.contains(&name), "{name} is not in the index");
-                assert!(!page.contains("]?"), "{name} has a number that could not be computed");
+                // A question may end with the name of a cell itself.
+                let asked = lesson.text.matches("]?").count();
+                assert!(
+                    page.matches("]?").count() <= asked,
+                    "{name} has a number that could not be computed"
+                );
                 if format == "html" {
                     parsed(&page);
                 }
@@ -313,7 +318,8 @@ fn a_myth_is_refuted_on_a_page() {
     let room = room();
     let wrong = "quiz: [{ask: Best?, choices: [always, not always], answer: 2, wrong: [{choice: 1, myth: more-heads}]}]";
     let lesson = format!(
-        "title: One\ntokens: [a]\nattention: {{d_model: 1, num_heads: 1}}\ninputs: {{x: [[1]]}}\n{wrong}\n"
+        "title: One\ntokens: [a]\nattention: {{d_model: 1, num_heads: 1}}\ninputs: {{x: [[1]]}}\n\
+         projections: {{w_q: identity, w_k: identity, w_v: identity, w_o: identity}}\n{wrong}\n"
     );
     fs::write(room.path().join("one.yaml"), lesson).unwrap();
     for format in ["markdown", "html"] {

@@ -200,14 +200,18 @@ fn list(progress: &Progress, args: &LearnArgs) -> Outcome<Ending> {
     let mut topic = None;
     for entry in &entries {
         if topic != Some(entry.topic) {
-            let heading = match entry.topic {
-                Some(topic) => format!("{topic}  {}", topics::title(topic)),
-                None => t!("More examples"),
+            let (number, title) = match entry.topic {
+                Some(topic) => (format!("{topic}  "), topics::title(topic).to_string()),
+                None => (String::new(), t!("More examples")),
             };
+            let title = page.paragraph(&title, number.len());
+            let heading = format!("{number}{}", title.trim_start());
             if !text.is_empty() {
                 text.push('\n');
             }
-            text.push_str(&format!("{}\n", page.letters(&heading).bold()));
+            for line in heading.lines() {
+                text.push_str(&format!("{}\n", line.bold()));
+            }
             topic = Some(entry.topic);
         }
         text.push_str(&line(entry, &page));
