@@ -197,10 +197,10 @@ fn a_lesson_has_so_much_computed_and_no_more() {
         &format!("{} > 0 cannot be computed: {TOO_MUCH}", slopes.join(" + ")),
         ":5:11 (claims[1].that)",
     );
-    let ranks = ["rank(x)"; 200].join(" + ");
+    let ranks = ["rank(x)"; 100].join(" + ");
     found_false(
-        "200 ranks in a sentence",
-        &format!("{}claims: [{{that: \"{ranks} > 0\"}}]\n", large(256, 256)),
+        "100 ranks in a sentence",
+        &format!("{}claims: [{{that: \"{ranks} > 0\"}}]\n", large(128, 128)),
         &format!("{ranks} > 0 cannot be computed: {TOO_MUCH}"),
         ":4:11 (claims[1].that)",
     );
@@ -214,13 +214,14 @@ fn a_lesson_has_so_much_computed_and_no_more() {
     };
     assert_eq!(run.status, Some(1), "99 large runs: {}", run.err);
     assert!(run.out.contains(&format!("cannot be computed: {TOO_MUCH}\n")), "99 large runs:\n{}", run.out);
-    let counts: Vec<String> =
-        (1..=101).map(|size| format!("count(\\\"--d-model {size} --num-heads 1\\\", parameters)")).collect();
+    let counts: Vec<String> = (1..=101)
+        .map(|size| format!("count(\\\"--d-model {size} --num-heads 1\\\", total_parameters)"))
+        .collect();
     let claims: Vec<String> = counts.iter().map(|count| format!("  - that: \"{count} > 0\"\n")).collect();
     found_false(
         "101 models",
         &format!("{SMALL}claims:\n{}", claims.concat()),
-        "count(\"--d-model 101 --num-heads 1\", parameters) > 0 cannot be computed: a lesson counts at most 100 models",
+        "count(\"--d-model 101 --num-heads 1\", total_parameters) > 0 cannot be computed: a lesson counts at most 100 models",
         ":105:5 (claims[101].that)",
     );
 }
