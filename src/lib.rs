@@ -9,9 +9,9 @@
 //! run downwards only:
 //!
 //! - [`cli`]: what was typed; one short file a verb
-//! - [`course`]: what a learner does with a lesson: worksheets
 //! - [`stepper`]: a trace in the terminal, one step at a time, with a cursor
-//! - [`course`]: lessons told part by part: runs, figures, questions and tasks, computed and checked
+//! - [`course`]: lessons told part by part: runs, figures, questions and tasks, computed and checked; the dialogue, pages and
+//!   worksheets made of them
 //! - [`views`]: a trace in, one format out
 //! - [`mistakes`]: the catalogue of known mistakes, as changes of the right plan, and the diagnosis of a person's tensors
 //! - [`answers`]: a person's own tensors in, by the names of the steps

@@ -9,6 +9,8 @@ mod answers;
 mod arrays;
 #[path = "bad_input/command_lines.rs"]
 mod command_lines;
+#[path = "bad_input/course.rs"]
+mod course;
 #[path = "bad_input/files.rs"]
 mod files;
 #[path = "bad_input/lessons.rs"]

@@ -89,13 +89,15 @@ fn assert_same_numbers(arrays: &[(String, Array)], trace: &Value, prefix: &str) 
     let steps = steps(trace);
     let h = trace["config"]["num_heads"].as_u64().unwrap() as usize;
     for (name, array) in arrays {
-        let learned = name.starts_with("w_") || name.starts_with("b_");
+        // In a stack of layers: `layer.2.q_heads`.
+        let (layer, word) = name.rfind('.').map_or(("", name.as_str()), |dot| name.split_at(dot + 1));
+        let learned = word.starts_with("w_") || word.starts_with("b_");
         let prefix = if learned { "" } else { prefix };
         let expected: Vec<f64> = match array.shape.as_slice() {
             [sheets, _, _] => (0..*sheets)
                 .flat_map(|sheet| {
                     let head = sheet * h / sheets + 1;
-                    flat(&steps[&format!("{prefix}head.{head}.{}", in_a_head(name))]["value"])
+                    flat(&steps[&format!("{prefix}{layer}head.{head}.{}", in_a_head(word))]["value"])
                 })
                 .collect(),
             _ => flat(&steps[&format!("{prefix}{name}")]["value"]),

@@ -237,6 +237,7 @@ fn what_was_missed_is_asked_again_on_a_later_day() {
     fs::write(desk.progress(), value.to_string()).unwrap();
     let (list, _) = desk.printed(&["learn"]);
     assert!(list.contains("Due for review: 1. mha learn review asks them."), "{list}");
+    assert!(!list.contains("New here?"), "{list}");
 
     let mut session = desk.sit_down(&["learn", "review"]);
     let before = session.answer("0.7311");
@@ -259,6 +260,15 @@ fn a_damaged_file_of_progress_is_set_aside_and_the_lesson_goes_on() {
     assert!(before.contains("set aside as") && before.contains("Question 1 of 3"), "{before}");
     assert_eq!(session.end().1, 0);
     assert!(desk.progress().with_extension("json.damaged").exists());
+}
+
+#[test]
+fn who_has_begun_nothing_is_told_where_to() {
+    let (list, _) = Desk::new().printed(&["learn"]);
+    assert!(
+        list.contains("New here? The first one is a good beginning: mha learn one-distribution"),
+        "{list}"
+    );
 }
 
 #[test]

@@ -306,3 +306,18 @@ fn text_of_a_lesson_is_text() {
         assert_eq!(page.matches("<details>").count(), page.matches("</details>").count());
     }
 }
+
+/// A wrong answer may name a myth and say nothing more: the myth speaks for itself.
+#[test]
+fn a_myth_is_refuted_on_a_page() {
+    let room = room();
+    let wrong = "quiz: [{ask: Best?, choices: [always, not always], answer: 2, wrong: [{choice: 1, myth: more-heads}]}]";
+    let lesson = format!(
+        "title: One\ntokens: [a]\nattention: {{d_model: 1, num_heads: 1}}\ninputs: {{x: [[1]]}}\n{wrong}\n"
+    );
+    fs::write(room.path().join("one.yaml"), lesson).unwrap();
+    for format in ["markdown", "html"] {
+        let page = render(room.path(), &["one.yaml", "--format", format]);
+        assert!(page.contains("More heads are always better.") && page.contains("mha params"), "{page}");
+    }
+}

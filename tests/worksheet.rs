@@ -3,10 +3,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
 
+#[path = "common/latex.rs"]
+mod latex;
 #[path = "common/run.rs"]
 #[expect(dead_code, reason = "no shell is needed here")]
 mod run;
@@ -270,27 +271,6 @@ fn a_sheet_speaks_chinese() {
     assert!(ascii.is_ascii(), "{ascii}");
 }
 
-/// Compiles the document, and looks in TeX's log for lines that run off the page.
-#[track_caller]
-fn compiles(folder: &Path, args: &[&str]) {
-    let page = said(folder, &[&["worksheet"], args, &["--format", "latex"]].concat());
-    fs::write(folder.join("page.tex"), page).unwrap();
-    let mut pdflatex = Command::new("pdflatex");
-    pdflatex.args(["-halt-on-error", "-interaction=nonstopmode", "-no-shell-escape", "page.tex"]);
-    let done = pdflatex.current_dir(folder).output().unwrap();
-    let log = String::from_utf8_lossy(&fs::read(folder.join("page.log")).unwrap()).into_owned();
-    let told: Vec<&str> =
-        log.lines().filter(|line| line.starts_with('!') || line.starts_with("l.")).collect();
-    assert!(done.status.success(), "mha worksheet {}: {told:?}", args.join(" "));
-    for line in log.lines() {
-        assert!(!line.contains("Missing character"), "mha worksheet {}: {line}", args.join(" "));
-        if let Some((_, much)) = line.split_once("Overfull \\hbox (") {
-            let points: f64 = much.split_once("pt").unwrap().0.parse().unwrap();
-            assert!(points < 2.0, "mha worksheet {}: {line}", args.join(" "));
-        }
-    }
-}
-
 #[test]
 #[ignore = "needs pdflatex: apt-get install texlive-latex-base"]
 fn every_sheet_compiles_and_nothing_runs_off_the_page() {
@@ -299,10 +279,10 @@ fn every_sheet_compiles_and_nothing_runs_off_the_page() {
     let large = ["--random", "--d-model", "16", "--heads", "2", "--tokens", "8", "--mask", "causal"];
     for more in [&[][..], &["--key"], &["--blanks", "all"], &["--blanks", "all", "--key", "--precision", "6"]]
     {
-        compiles(room.path(), &[&["lesson.yaml"], more].concat());
-        compiles(room.path(), &[&["--random", "--seed", "7", "--count", "3"], more].concat());
-        compiles(room.path(), &[&large[..], more].concat());
-        compiles(room.path(), &[&["cross-attention"], more].concat());
-        compiles(room.path(), &[&["grouped-query", "--lang", "zh"], more].concat());
+        latex::compiles(room.path(), "worksheet", &[&["lesson.yaml"], more].concat());
+        latex::compiles(room.path(), "worksheet", &[&["--random", "--seed", "7", "--count", "3"], more].concat());
+        latex::compiles(room.path(), "worksheet", &[&large[..], more].concat());
+        latex::compiles(room.path(), "worksheet", &[&["cross-attention"], more].concat());
+        latex::compiles(room.path(), "worksheet", &[&["grouped-query", "--lang", "zh"], more].concat());
     }
 }

@@ -219,6 +219,11 @@ fn list(progress: &Progress, args: &LearnArgs) -> Outcome<Ending> {
         text.push_str(&page.paragraph(&told, 0));
     }
     text.push_str(&page.paragraph(&t!("mha learn LESSON begins one, or goes on where you left it."), 0));
+    // Whoever has begun nothing yet may not know where to.
+    if let Some(first) = entries.first().filter(|_| progress.lessons.is_empty()) {
+        let told = t!("New here? The first one is a good beginning: mha learn %{name}", name = first.name);
+        text.push_str(&page.paragraph(&told, 0));
+    }
     output::write(&args.common, Content::Text, |out| write!(out, "{text}"))?;
     Ok(Ending::Done)
 }

@@ -39,11 +39,14 @@ pub fn allowed(command: &Command) -> Result<&[String], Fault> {
         };
         return Err(Fault::new(what, "only what prints and changes nothing is run for a reader", remedy));
     }
+    // Flags may stand before the verb below: what comes first has to be one of these, or `--ascii validate` would pass, and
+    // a lesson that validates itself would never end.
     if verb == "lessons"
-        && rest.first().is_some_and(|word| !word.starts_with('-') && !OF_LESSONS.contains(&word.as_str()))
+        && let Some(word) = rest.first().filter(|word| !OF_LESSONS.contains(&word.as_str()))
     {
-        let what = format!("a lesson does not show mha lessons {}", rest[0]);
-        return Err(Fault::new(what, "", format!("it may show mha lessons {}", OF_LESSONS.join(" or "))));
+        let what = format!("a lesson does not show mha lessons {word}");
+        let remedy = format!("it may show mha lessons {}, with flags behind it", OF_LESSONS.join(" or "));
+        return Err(Fault::new(what, "only what prints and changes nothing is run for a reader", remedy));
     }
     if let Some(flag) = rest.iter().find(|word| is_refused(word)) {
         let what = format!("a lesson's command has {flag}");
@@ -96,6 +99,11 @@ mod tests {
             "rm -rf /",
             "mha learn two-heads",
             "mha lessons render x",
+            "mha lessons --ascii validate x",
+            "mha lessons --width 80 new x",
+            "mha lessons -q render x",
+            "mha lessons -- validate x",
+            "mha lessons help new",
             "mha worksheet",
             "mha trace --output x",
             "mha trace --output=x",

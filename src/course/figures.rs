@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use nalgebra::DMatrix;
 
 use super::Ran;
+use super::work;
 use super::workshop::{Workshop, in_words};
 use crate::fault::{Fault, Faults, Outcome};
 use crate::lesson::course::{Plot, Timing};
@@ -32,15 +33,20 @@ pub type Curve = Vec<(f64, f64)>;
 /// Directions that a slope is the root mean square over.
 const DIRECTIONS: usize = 8;
 
+/// So many different models a lesson may count.
+const MOST_MODELS: usize = 100;
+
 /// Half the distance of a central difference, of an input of about this size.
 const STEP: f64 = 1e-5;
 
 impl Numbers for Workshop {
     fn step(&self, step: StepId, run: Option<&str>) -> Result<DMatrix<f64>, String> {
-        self.run(run)?.value(step).map_err(|why| match run {
+        let value = self.run(run)?.value(step).map_err(|why| match run {
             None => why,
             Some(run) => format!("in the run {run}, {why}"),
-        })
+        })?;
+        self.work.begin(value.len() as u128)?;
+        Ok(value)
     }
 
     fn figure(&self, figure: Figure, run: Option<&str>) -> Result<f64, String> {
@@ -87,8 +93,19 @@ impl Numbers for Workshop {
     }
 
     fn slope(&self, (out, run): (StepId, Option<&str>), by: StepId) -> Result<f64, String> {
+        let key = (out, run.map(str::to_owned), by);
+        if let Some(known) = self.slopes.borrow().get(&key) {
+            return known.clone();
+        }
         let ran = self.run(run)?;
-        slope(&ran, ran.placed(out), ran.placed(by))
+        self.work.begin(2 * DIRECTIONS as u128 * work::of_plan(&ran.plan))?;
+        let slope = slope(&ran, ran.placed(out), ran.placed(by));
+        self.slopes.borrow_mut().insert(key, slope.clone());
+        slope
+    }
+
+    fn work(&self, operations: u128) -> Result<(), String> {
+        self.work.begin(operations)
     }
 
     fn variable(&self) -> Option<f64> {
@@ -102,6 +119,9 @@ impl Workshop {
     }
 
     fn counts(&self, model: &str) -> Result<serde_json::Value, String> {
+        if self.counted.borrow().len() >= MOST_MODELS {
+            return Err(format!("a lesson counts at most {MOST_MODELS} models"));
+        }
         let words =
             shlex::split(model).ok_or_else(|| format!("\"{model}\" has a quote that is not closed"))?;
         let counter = self.counter.ok_or("models are not counted here")?;
@@ -128,7 +148,11 @@ impl Workshop {
                 (key, Faults(faults.into_iter().map(told).collect()))
             };
             let problem = substituted(&plot.change, *x).map_err(in_words).and_then(|change| {
-                if change.is_null() { Ok(self.problem().clone()) } else { self.problem().changed(&change) }
+                if change.is_null() {
+                    Ok(self.problem().clone())
+                } else {
+                    self.reread(self.problem(), &change)
+                }
             });
             let there = self.with(problem.map_err(|faults| at("change".to_owned(), faults))?, Some(*x));
             for (index, (line, curve)) in plot.lines.iter().zip(&mut curves).enumerate() {

@@ -48,6 +48,20 @@ impl Ran {
         }
     }
 
+    /// The steps that a name stands for: itself, or every head's of a stack; none where there is no such step.
+    pub fn sheets(&self, id: StepId) -> Vec<StepId> {
+        let placed = self.placed(id);
+        if self.view(placed).is_some() {
+            return vec![placed];
+        }
+        let Name::Stack(stack) = id.name else { return Vec::new() };
+        let of_head = |head: usize| StepId { name: Name::Head(Head(head), stack.of_a_head()), ..id };
+        (0..self.problem.attention.num_heads)
+            .map(|head| self.placed(of_head(head)))
+            .filter(|id| self.view(*id).is_some())
+            .collect()
+    }
+
     fn stacked(&self, id: StepId, step: HeadStep) -> Option<DMatrix<f64>> {
         let shared =
             matches!(step, HeadStep::K | HeadStep::V | HeadStep::KNorm | HeadStep::KRot | HeadStep::VRot);

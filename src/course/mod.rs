@@ -18,8 +18,9 @@ mod slips;
 mod tests;
 pub mod topics;
 pub mod validate;
+pub mod work;
 pub mod worksheet;
-pub mod workshop;
+mod workshop;
 
 pub use figures::{Curve, Timed};
 pub use run::Ran;

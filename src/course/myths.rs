@@ -36,10 +36,10 @@ impl Myth {
             "pretty-map" => (
                 t!("A pretty attention map proves that the model has learned syntax."),
                 t!(
-                    "A map suggests a hypothesis; only a change of the model tests it. The maps of this example have \
-                     patterns, too, and nothing in it was learned: its numbers were made up."
+                    "A map suggests a hypothesis; only a change of the model tests it. Maps of random matrices have \
+                     patterns, too, and two different maps can lead to the same output."
                 ),
-                "mha trace telltale --format heatmap",
+                "mha learn not-an-explanation",
             ),
             "same-averaged" => (
                 t!("Computing the same attention several times and averaging is multi-head attention."),

@@ -26,6 +26,8 @@ use crate::fault::{Fault, reason, visible};
 pub const FOLDER: &str = "MHA_DATA_DIR";
 /// The file's name in its folder.
 const FILE: &str = "progress.json";
+/// Beside it: whoever holds it is writing.
+const LOCK: &str = "progress.lock";
 /// The version that this program writes and reads.
 const VERSION: u64 = 1;
 /// A file that is longer is none of ours, in bytes.
@@ -152,12 +154,9 @@ impl Store {
         };
         let write = || -> io::Result<Progress> {
             fs::create_dir_all(folder)?;
+            not_a_pipe(&folder.join(LOCK))?;
             // Another dialogue holds it for a moment only; where a disk knows no locks, going on is better than stopping.
-            let lock = OpenOptions::new()
-                .create(true)
-                .truncate(false)
-                .write(true)
-                .open(folder.join("progress.lock"))?;
+            let lock = OpenOptions::new().create(true).truncate(false).write(true).open(folder.join(LOCK))?;
             let _held = lock.lock();
             let (mut progress, _) = self.read();
             change(&mut progress);
@@ -189,7 +188,18 @@ enum Trouble {
     Not(String),
 }
 
+/// Refuses what would be waited for without end: a pipe that nobody writes to, a device. What is not there is no trouble.
+fn not_a_pipe(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() && !found.is_dir() => {
+            Err(io::Error::other(t!("it is a pipe or a device, not a file")))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn read(file: &Path) -> Result<Progress, Trouble> {
+    not_a_pipe(file).map_err(Trouble::Unreadable)?;
     let text = match File::open(file) {
         Ok(file) => {
             let mut bytes = Vec::new();

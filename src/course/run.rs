@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::work::{self, Work};
+use super::workshop::in_words;
 use crate::fault::{Fault, Faults, Outcome};
 use crate::lesson::Problem;
 use crate::lesson::course::Rewrite;
@@ -10,6 +12,8 @@ use crate::ops::Arithmetic;
 use crate::plan::rewrites::{HeadPlace, Variant, swap_keys, zero_head};
 use crate::plan::{Call, Plan, attention};
 use crate::trace::{Keep, Trace, run_plan};
+use crate::views::Scene;
+use crate::views::page::Page;
 
 /// A run, computed.
 #[derive(Debug, Clone)]
@@ -28,8 +32,12 @@ impl Ran {
     /// Computes a lesson with its plan rewritten, one rewrite after the other.
     ///
     /// # Errors
-    /// A rewrite that the lesson has no meaning for; what any trace refuses.
-    pub(super) fn of(problem: Problem, rewrites: &[Rewrite]) -> Outcome<Self> {
+    /// A rewrite that the lesson has no meaning for; what any trace refuses; more work than is left.
+    pub(super) fn of(problem: Problem, rewrites: &[Rewrite], work: Option<&Work>) -> Outcome<Self> {
+        let begin = |plan: &Plan| match work {
+            None => Ok(()),
+            Some(work) => work.begin(work::of_plan(plan)).map_err(in_words),
+        };
         let mut call = problem.call();
         let mut plan = Arc::new(attention::plan(&call)?);
         let mut kv_sheets = call.attention.kv_sheets();
@@ -46,6 +54,7 @@ impl Ran {
                     kv_sheets = call.attention.kv_sheets();
                 }
                 Rewrite::Mistake(name) => {
+                    begin(&plan)?; // it is computed to see the mistake
                     let made = mistaken(name, &call, &plan)?;
                     call.attention = made.attention(&call);
                     plan = Arc::new(made.wrong.plan().clone());
@@ -57,6 +66,7 @@ impl Ran {
                 }
             }
         }
+        begin(&plan)?;
         let trace = run_plan(plan.clone(), &call.inputs, &Keep::All, Arithmetic::Ordered)?;
         let problem = Problem { attention: call.attention, inputs: call.inputs, ..problem };
         Ok(Self { problem, plan, trace, kv_sheets })
@@ -65,6 +75,24 @@ impl Ran {
     /// The call with its numbers.
     pub fn call(&self) -> Call {
         self.problem.call()
+    }
+
+    /// The run for a view: without words of its own, and without steps until they are chosen.
+    pub fn scene(&self, page: Page) -> Scene<'_> {
+        Scene {
+            title: "",
+            summary: "",
+            source: "",
+            attention: &self.problem.attention,
+            labels: &self.problem.labels,
+            story: &[],
+            trace: &self.trace,
+            exact: None,
+            steps: &[],
+            batch: self.problem.batch,
+            kv_sheets: &self.kv_sheets,
+            page,
+        }
     }
 }
 

@@ -30,6 +30,9 @@ pub struct Caught {
 /// Two answers that differ by less are the same one.
 const SAME: f64 = 1e-9;
 
+/// Of a row so many cells are looked at for a number that stands in the wrong one.
+const MOST_NEIGHBOURS: usize = 32;
+
 /// Problems with more multiplications than this are not computed with every known mistake.
 const MOST_WORK: u128 = 2_000_000;
 
@@ -118,7 +121,8 @@ impl Workshop {
         caught
     }
 
-    /// Numbers that stand elsewhere: the transposed cell, the same cell of another head, or of a step before it.
+    /// Numbers that stand elsewhere: the transposed cell, the same cell of another head, or of a step before it, another
+    /// cell of the row; and an even share.
     fn mix_ups(&self, question: &Question) -> Vec<Caught> {
         let Answer::Cell(step, row, column) = question.answer else { return Vec::new() };
         let Ok(ran) = self.ran(None) else { return Vec::new() };
@@ -160,8 +164,32 @@ impl Workshop {
                 }
             }
         }
+        let columns = ran.view(step).map_or(0, |view| view.ncols());
+        for other in (0..columns.min(MOST_NEIGHBOURS)).filter(|other| *other != column) {
+            let say = t!(
+                "That is the number in column %{other} of the same row; the question is about column %{own}.",
+                other = other + 1,
+                own = column + 1
+            );
+            elsewhere(step, row, other, say);
+        }
+        caught.extend(even_share(step, row, &ran));
         caught
     }
+}
+
+/// What each key that a query sees would get if they shared alike: a guess that says nothing of any other mistake.
+fn even_share(step: StepId, row: usize, ran: &Ran) -> Option<Caught> {
+    let Name::Head(_, HeadStep::Weights) = step.name else { return None };
+    let view = ran.view(step).filter(|view| row < view.nrows())?;
+    let count = view.row(row).iter().filter(|weight| **weight > 0.0).count();
+    let say = t!(
+        "That would be an even share among %{count} keys. The scores of this row are not all alike.",
+        count = count
+    );
+    let share = 1.0 / count as f64;
+    let answer = Right::Numbers(DMatrix::from_element(1, 1, share));
+    (count > 1).then_some(Caught { answer, say, mistake: None, myth: None })
 }
 
 /// The steps of a head that hold the same cells a step or more before.
@@ -237,5 +265,9 @@ impl Numbers for Otherwise<'_> {
 
     fn variable(&self) -> Option<f64> {
         self.workshop.variable()
+    }
+
+    fn work(&self, operations: u128) -> Result<(), String> {
+        self.workshop.work(operations)
     }
 }

@@ -7,7 +7,7 @@ use approx::assert_abs_diff_eq;
 use super::*;
 use crate::lesson::course::{Look, Part};
 use crate::lesson::quantity::Numbers;
-use crate::lesson::{Options, Quantity, builtin, parse};
+use crate::lesson::{Answer, Options, Quantity, builtin, parse};
 
 /// One head of width 2 on two tokens: x xᵀ is the identity, so the scores are 1/√2 on the diagonal and 0 beside it. The
 /// values are x itself and W_O is twice the identity.
@@ -158,9 +158,9 @@ fn a_wrong_answer_gives_away_a_mistake_or_a_mix_up() {
     let questions = "quiz:\n\
         \x20 - {ask: Score of c with c?, cell: 'head.1.scores[3,3]', wrong: [{value: 0, say: Own words.}]}\n\
         \x20 - {ask: Weight of c for a?, cell: 'head.1.weights[3,1]'}\n";
-    let text = lesson.text.split("quiz:").next().unwrap().to_owned() + questions;
+    let text = lesson.text.split("course:").next().unwrap().to_owned() + questions;
     let workshop = Workshop::new(parse(&text, "l.yaml", Path::new("."), &Options::default()).unwrap());
-    let questions = asked(&workshop);
+    let questions = asked(&workshop).split_off(asked(&workshop).len() - 2);
     let found = |question: &crate::lesson::Question, value: f64| {
         workshop.slips(question).into_iter().find(|slip| match &slip.answer {
             Right::Numbers(numbers) => numbers.len() == 1 && (numbers[0] - value).abs() < 1e-9,
@@ -201,4 +201,29 @@ fn what_is_computed_once_is_kept() {
     let workshop = workshop("");
     let (first, second) = (workshop.ran(None).unwrap(), workshop.ran(None).unwrap());
     assert!(std::rc::Rc::ptr_eq(&first, &second));
+}
+
+/// Row 1 of head 2's weights is e^0.7071 : 1 : 1, so 0.5035, 0.2483, 0.2483. Who answers 0.25 read the wrong column, and
+/// who answers 1/3 guessed: no bug of a program is needed for either.
+#[test]
+fn a_guess_is_not_called_a_programming_mistake() {
+    let lesson = builtin::load(builtin::find("two-heads").unwrap(), &Options::default()).unwrap();
+    let workshop = Workshop::new(lesson);
+    let question = asked(&workshop)
+        .into_iter()
+        .find(|question| matches!(&question.answer, Answer::Cell(step, 0, 0) if step.to_string() == "head.2.weights"))
+        .unwrap();
+    let said = |value: f64| {
+        let is_it = |slip: &&Caught| matches!(&slip.answer, Right::Numbers(numbers) if (numbers[(0, 0)] - value).abs() < 5e-5);
+        workshop
+            .slips(&question)
+            .iter()
+            .find(is_it)
+            .map(|slip| (slip.say.clone(), slip.mistake.is_some()))
+            .unwrap()
+    };
+    let (say, is_mistake) = said(0.2483);
+    assert!(say.contains("column 2 of the same row") && !is_mistake, "{say}");
+    let (say, is_mistake) = said(1.0 / 3.0);
+    assert!(say.contains("an even share among 3 keys") && !is_mistake, "{say}");
 }

@@ -8,11 +8,13 @@ use nalgebra::DMatrix;
 use serde_yaml::Value;
 
 use super::Ran;
+use super::work::{self, Work};
 use crate::fault::{Fault, Faults, Outcome, nearest};
 use crate::lesson::course::{Look, Part, Rewrite, Shown};
 use crate::lesson::quantity::{Amount, Numbers};
 use crate::lesson::{Answer, Piece, Problem, Quantity, Question, pieces};
 use crate::number::{self, Form};
+use crate::plan::StepId;
 use crate::views::story;
 
 /// Counts a model: the words behind `mha params` in, what `--format json` prints out.
@@ -27,7 +29,21 @@ pub struct Workshop {
     pub(super) counter: Option<Counter>,
     /// What `$` is, in a plot.
     pub(super) variable: Option<f64>,
+    /// Runs as they change the lesson, by their names: others start from them.
+    settled: RefCell<HashMap<String, Settled>>,
+    /// Slopes by step, run and input: claims, cells and sentences name the same ones.
+    pub(super) slopes: RefCell<HashMap<Slope, Result<f64, String>>>,
+    /// What was asked for so far, by this lesson and by those that it is changed to.
+    pub(super) work: Rc<Work>,
+    /// Whether this is the lesson as it was read: what `mha trace` computes too, and no part of the work.
+    unchanged: bool,
 }
+
+/// A lesson as a run changes it, and what the run does to the plan.
+type Settled = (Problem, Vec<Rewrite>);
+
+/// Which slope: of a step, in a run, by an input.
+pub(super) type Slope = (StepId, Option<String>, StepId);
 
 /// The right answer to a question.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +59,17 @@ pub enum Right {
 impl Workshop {
     /// A workshop for a lesson; nothing is computed yet.
     pub fn new(problem: Problem) -> Self {
-        Self { problem, ran: RefCell::default(), counted: Rc::default(), counter: None, variable: None }
+        Self {
+            problem,
+            ran: RefCell::default(),
+            counted: Rc::default(),
+            counter: None,
+            variable: None,
+            settled: RefCell::default(),
+            slopes: RefCell::default(),
+            work: Rc::default(),
+            unchanged: true,
+        }
     }
 
     /// The same workshop, with what counts models: `count("llama-2-70b", …)` needs it.
@@ -76,11 +102,15 @@ impl Workshop {
             None => (self.problem.clone(), Vec::new()),
             Some(name) => self.settled(name)?,
         };
-        Ran::of(problem, &rewrites).map(Rc::new)
+        let work = (run.is_some() || !self.unchanged).then_some(&*self.work);
+        Ran::of(problem, &rewrites, work).map(Rc::new)
     }
 
     /// The lesson as a run changes it, and what it does to the plan: what it starts from comes first.
-    fn settled(&self, name: &str) -> Outcome<(Problem, Vec<Rewrite>)> {
+    fn settled(&self, name: &str) -> Outcome<Settled> {
+        if let Some(known) = self.settled.borrow().get(name) {
+            return Ok(known.clone());
+        }
         let runs = &self.problem.course.runs;
         let Some(run) = runs.iter().find(|run| run.name == name) else {
             return Err(no_run(name, runs.iter().map(|run| run.name.as_str()).collect()));
@@ -91,7 +121,8 @@ impl Workshop {
             Some(from) => self.settled(from)?,
         };
         rewrites.extend(run.rewrites.iter().cloned());
-        let problem = if run.change.is_null() { problem } else { problem.changed(&run.change)? };
+        let problem = if run.change.is_null() { problem } else { self.reread(&problem, &run.change)? };
+        self.settled.borrow_mut().insert(name.to_owned(), (problem.clone(), rewrites.clone()));
         Ok((problem, rewrites))
     }
 
@@ -100,13 +131,32 @@ impl Workshop {
     /// # Errors
     /// What is wrong with the changed lesson.
     pub fn changed(&self, change: &Value) -> Outcome<Self> {
-        Ok(self.with(self.problem.changed(change)?, self.variable))
+        Ok(self.with(self.reread(&self.problem, change)?, self.variable))
+    }
+
+    /// The same workshop, with all of its work before it: what a person asks for is no part of what the lesson does.
+    #[must_use]
+    pub fn rested(self) -> Self {
+        Self { work: Rc::default(), ..self }
+    }
+
+    /// A lesson read once more, with some keys changed.
+    pub(super) fn reread(&self, problem: &Problem, change: &Value) -> Outcome<Problem> {
+        let numbers = problem.inputs.values().map(|input| input.len() as u128).sum::<u128>();
+        self.work.begin(work::A_READING + 64 * numbers).map_err(in_words)?;
+        problem.changed(change)
     }
 
     /// The same lesson told in other words: another language. What is computed already stays computed.
     #[must_use]
     pub fn retold(&self, problem: Problem) -> Self {
-        Self { ran: self.ran.clone(), ..self.with(problem, self.variable) }
+        Self {
+            ran: self.ran.clone(),
+            settled: self.settled.clone(),
+            slopes: self.slopes.clone(),
+            unchanged: self.unchanged,
+            ..self.with(problem, self.variable)
+        }
     }
 
     pub(super) fn with(&self, problem: Problem, variable: Option<f64>) -> Self {
@@ -116,6 +166,10 @@ impl Workshop {
             counted: Rc::clone(&self.counted),
             counter: self.counter,
             variable,
+            settled: RefCell::default(),
+            slopes: RefCell::default(),
+            work: Rc::clone(&self.work),
+            unchanged: false,
         }
     }
 
@@ -124,6 +178,7 @@ impl Workshop {
     /// # Errors
     /// A step, row, run or model that is not there; a function that has no value. In words.
     pub fn amount(&self, quantity: &Quantity) -> Result<Amount, String> {
+        self.work.begin(work::AN_EXPRESSION)?;
         quantity.amount(self)
     }
 

@@ -1,7 +1,7 @@
 //! A lesson with some of its keys changed: runs, tasks and plots compute such lessons.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use nalgebra::DMatrix;
 use serde_yaml::{Mapping, Value};
@@ -23,14 +23,14 @@ const COMPUTED: &[&str] = &["mha", "tokens", "kv_tokens", "attention", "inputs",
 pub struct Origin {
     folder: PathBuf,
     options: Options,
-    /// The lesson's values where they are not those of its text any more.
-    values: Option<Arc<Value>>,
+    /// The keys that say what is computed, with their values: read from the text once, where they are asked for.
+    values: Arc<OnceLock<Value>>,
 }
 
 impl Origin {
     /// A lesson that is read from its text, with files relative to `folder`.
     pub(super) fn new(folder: &Path, options: &Options) -> Self {
-        Self { folder: folder.to_owned(), options: *options, values: None }
+        Self { folder: folder.to_owned(), options: *options, values: Arc::default() }
     }
 }
 
@@ -64,7 +64,7 @@ impl Problem {
             quiz: self.quiz.clone(),
             course: self.course.clone(),
             text: self.text.clone(),
-            origin: Origin { values: Some(Arc::new(values)), ..self.origin.clone() },
+            origin: Origin { values: Arc::new(OnceLock::from(values)), ..self.origin.clone() },
             ..problem
         })
     }
@@ -92,13 +92,14 @@ impl Problem {
 
     /// The keys that say what is computed, with their values.
     pub fn values(&self) -> Outcome<Value> {
-        if let Some(values) = &self.origin.values {
-            return Ok(Value::clone(values));
+        if let Some(values) = self.origin.values.get() {
+            return Ok(values.clone());
         }
         let whole = guard::value(&self.text, CHANGE)?;
         let Value::Mapping(entries) = whole else { return Ok(whole) };
         let kept = |(key, _): &(Value, Value)| key.as_str().is_some_and(|key| COMPUTED.contains(&key));
-        Ok(Value::Mapping(entries.into_iter().filter(kept).collect::<Mapping>()))
+        let values = Value::Mapping(entries.into_iter().filter(kept).collect::<Mapping>());
+        Ok(self.origin.values.get_or_init(|| values).clone())
     }
 }
 

@@ -111,6 +111,7 @@ pub(super) fn read(value: &Value, reader: &mut Reader) -> Option<File> {
         reader,
     )?;
     version(&file, reader);
+    course::keep(value, reader)?;
     let text = |key: &str, reader: &mut Reader| file.given(key, reader, Node::text);
     let title = text("title", reader);
     let summary = text("summary", reader);

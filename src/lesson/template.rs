@@ -135,7 +135,7 @@ impl Template {
                 draft.line(&format!("  x: {{random: {{seed: {seed}, shape: [{n}, {d_model}]}}}}"))
             }
             Numbers::Integers | Numbers::Identity => {
-                draft.line(&format!("  x:{}", rows(&integers(*seed, Stream::X, 2, n * d_model), *d_model)));
+                draft.line(&format!("  x:{}", rows(&integers(*seed, Stream::X, 1, n * d_model), *d_model)));
             }
         }
 

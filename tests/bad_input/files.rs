@@ -88,7 +88,7 @@ fn nothing_is_replaced_unless_asked_for() {
             &["compare"],
             &["params"],
             &["lessons", "show", "masks"],
-            &["lessons", "validate"],
+            &["lessons", "validate", "two-heads"],
         ] {
             let args = [verb, &["--output", file]].concat();
             refused(promise, &run::run(room.path(), &args), first, Some(place));

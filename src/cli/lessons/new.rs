@@ -104,8 +104,17 @@ pub(super) fn run(args: &NewArgs) -> Outcome<Ending> {
     let template = Interview { asks, input: io::stdin().lock(), output: io::stderr() }.hold(args)?;
     let text = template.text()?;
     let output = args.file.clone().or_else(|| args.common.output.clone());
+    let is_only_seen = asks && output.is_none() && io::stdout().is_terminal();
     let common = Common { output, ..args.common.clone() };
     output::write(&common, Content::Text, |out| write!(out, "{text}"))?;
+    if is_only_seen {
+        // Nobody is left to tell if standard error is closed.
+        let _ = writeln!(
+            io::stderr(),
+            "\n{}",
+            t!("Nothing was kept: mha lessons new NAME.yaml writes it to a file.")
+        );
+    }
     Ok(Ending::Done)
 }
 

@@ -90,7 +90,7 @@ impl fmt::Display for Unreadable {
             Self::NotAChoice(count) => {
                 t!("Type the number of a choice, from 1 to %{count}, or its text.", count = count)
             }
-            Self::SeveralChoices => t!("Several choices begin like that: type the number of one."),
+            Self::SeveralChoices => t!("Several choices fit that: type the number of one."),
         };
         f.write_str(&text)
     }
@@ -133,7 +133,8 @@ pub fn shape(text: &str) -> Result<(usize, usize), Unreadable> {
     ['x', '*', ',', ';', ' '].into_iter().find_map(two).ok_or(Unreadable::NotAShape)
 }
 
-/// The choice (from 0) that an answer names: by its text, its number, its letter, or how its text begins.
+/// The choice (from 0) that an answer names: by its text, its number, its letter, how its text begins, or words that
+/// stand in no other.
 ///
 /// # Errors
 /// It names none of them, or several.
@@ -161,10 +162,16 @@ pub fn choice(text: &str, choices: &[String]) -> Result<usize, Unreadable> {
             .filter(|at| *at < choices.len())
             .ok_or(Unreadable::NotAChoice(choices.len()));
     }
-    let mut begun = texts.iter().enumerate().filter(|(_, choice)| choice.starts_with(&typed));
-    match (begun.next(), begun.next()) {
-        (Some((at, _)), None) if typed.chars().count() > 1 => Ok(at),
-        (Some(_), Some(_)) => Err(Unreadable::SeveralChoices),
+    // How one begins counts before what stands anywhere in one: "concatenation" is "the concatenation" too.
+    let begun = |choice: &&String| choice.starts_with(&typed);
+    let inside = |choice: &&String| typed.chars().count() > 2 && choice.contains(&typed);
+    let those = |is_meant: &dyn Fn(&&String) -> bool| -> Vec<usize> {
+        (0..texts.len()).filter(|at| is_meant(&&texts[*at])).collect()
+    };
+    let meant = Some(those(&begun)).filter(|begun| !begun.is_empty()).unwrap_or_else(|| those(&inside));
+    match meant.as_slice() {
+        [at] if typed.chars().count() > 1 => Ok(*at),
+        [_, _, ..] => Err(Unreadable::SeveralChoices),
         _ => Err(Unreadable::NotAChoice(choices.len())),
     }
 }

@@ -186,6 +186,11 @@ fn choices_are_named_by_number_letter_or_text() {
     assert_eq!(choice("c", &sizes), Ok(2));
     let tokens = ["b", "a"].map(str::to_owned);
     assert_eq!(choice("a", &tokens), Ok(1));
+    // Words that stand in one of them only are enough; how one begins counts before what stands inside another.
+    let steps = ["the softmax", "the concatenation", "concatenation and W_O"].map(str::to_owned);
+    assert_eq!(choice("softmax", &steps), Ok(0));
+    assert_eq!(choice("concatenation", &steps), Ok(2));
+    assert_eq!(choice("enation", &steps), Err(Unreadable::SeveralChoices));
     let chinese = ["第一个头", "第二个头"].map(str::to_owned);
     assert_eq!(choice("第二个头", &chinese), Ok(1));
     assert_eq!(choice("第二", &chinese), Ok(1));

@@ -31,7 +31,7 @@ impl Dialogue<'_> {
             Ok(right) => {
                 let told = t!("Answered already: %{answer}", answer = self.answer(&right, question));
                 self.item("✓", &told);
-                self.because(question);
+                self.because(&question.because);
                 self.line();
             }
             Err(faults) => self.faults(&faults),
@@ -49,6 +49,9 @@ impl Dialogue<'_> {
                 return Next::On;
             }
         };
+        if !std::mem::replace(&mut self.has_told_how, true) {
+            self.say(&t!("Type an answer. hint helps, skip goes on, ? tells all that can be typed."));
+        }
         let layers = hints::layers(question, &self.workshop, self.setter.page.digits);
         let (mut tries, mut given) = (0u32, 0usize);
         loop {
@@ -65,13 +68,13 @@ impl Dialogue<'_> {
                         Judged::Right => {
                             let told = t!("Right: %{answer}", answer = self.answer(&right, question));
                             self.good(&told);
-                            self.finish(question, tries + 1, given, false);
+                            self.finish(&question.id, &question.because, tries + 1, given, false);
                             return Next::On;
                         }
                         Judged::Rounded => {
                             let answer = self.answer(&right, question);
                             self.good(&t!("Right but for rounding: it is %{answer}", answer = answer));
-                            self.finish(question, tries + 1, given, false);
+                            self.finish(&question.id, &question.because, tries + 1, given, false);
                             return Next::On;
                         }
                         Judged::TooFewDigits => {
@@ -101,7 +104,7 @@ impl Dialogue<'_> {
                 Some(Command::Hint) => match layers.get(given) {
                     Some(layer) => {
                         given += 1;
-                        self.item("→", layer);
+                        self.hint(layer);
                         if given == layers.len() {
                             self.say(&t!("The next hint is the answer."));
                         }
@@ -113,7 +116,7 @@ impl Dialogue<'_> {
                     None => {
                         let told = t!("The answer: %{answer}", answer = self.answer(&right, question));
                         self.item("→", &told);
-                        self.finish(question, tries, given, true);
+                        self.finish(&question.id, &question.because, tries, given, true);
                         return Next::On;
                     }
                 },
@@ -122,7 +125,7 @@ impl Dialogue<'_> {
                     match told {
                         Some(told) => {
                             given = layers.len();
-                            self.item("→", &told);
+                            self.hint(&told);
                         }
                         None => self.say(&t!("There is no arithmetic to explain here.")),
                     }
@@ -155,6 +158,13 @@ impl Dialogue<'_> {
         }
     }
 
+    /// A hint: its first line behind an arrow, the others below.
+    fn hint(&mut self, hint: &str) {
+        for (at, line) in hint.lines().enumerate() {
+            self.item(if at == 0 { "→" } else { " " }, line);
+        }
+    }
+
     /// The question and its choices.
     fn put(&mut self, question: &Question, number: &str) {
         self.console.say(&format!("{}\n", self.setter.page.letters(number).cyan().bold()));
@@ -168,18 +178,18 @@ impl Dialogue<'_> {
         }
     }
 
-    /// Notes that a question is done, and says why its answer is what it is.
-    fn finish(&mut self, question: &Question, tries: u32, given: usize, revealed: bool) {
-        self.because(question);
+    /// Notes that a question or a task is done, and says why its answer is what it is.
+    pub(super) fn finish(&mut self, id: &str, because: &str, tries: u32, given: usize, revealed: bool) {
+        self.because(because);
         let hints = u32::try_from(given).unwrap_or(u32::MAX);
-        let note = self.keeper.finish(&question.id, tries, hints, revealed);
+        let note = self.keeper.finish(id, tries, hints, revealed);
         self.note(note);
         self.line();
     }
 
-    fn because(&mut self, question: &Question) {
-        if !question.because.is_empty() {
-            let because = self.setter.say(&question.because, &self.workshop);
+    pub(super) fn because(&mut self, because: &str) {
+        if !because.is_empty() {
+            let because = self.setter.say(because, &self.workshop);
             self.console.say(&because);
         }
     }
@@ -226,7 +236,7 @@ impl Dialogue<'_> {
             return self.say(&t!("Can be shown: %{names}", names = names.join(", ")));
         }
         let ids = match name.parse::<StepId>() {
-            Ok(id) => setter::sheets(&ran, id),
+            Ok(id) => ran.sheets(id),
             Err(_) => Vec::new(),
         };
         if ids.is_empty() {
@@ -299,7 +309,7 @@ impl Dialogue<'_> {
         self.parts.iter().take_while(|part| !is_it(part)).any(|part| match part {
             Part::Show { steps, .. } => {
                 steps.iter().filter(|shown| shown.run.as_deref() == run).any(|shown| {
-                    self.workshop.ran(run).is_ok_and(|ran| setter::sheets(&ran, shown.step).contains(&step))
+                    self.workshop.ran(run).is_ok_and(|ran| ran.sheets(shown.step).contains(&step))
                 })
             }
             _ => false,
@@ -316,7 +326,7 @@ fn stands_before(step: StepId, question: &Question, ran: &Ran) -> bool {
         }
         Answer::Choice(..) => Vec::new(),
     };
-    let place = |id: &StepId| setter::sheets(ran, *id).iter().filter_map(|id| ran.plan.place(*id)).min();
+    let place = |id: &StepId| ran.sheets(*id).iter().filter_map(|id| ran.plan.place(*id)).min();
     let first = read.iter().filter_map(place).min();
     match (ran.plan.place(step), first) {
         (Some(step), Some(first)) => step < first,

@@ -8,6 +8,9 @@ use crate::lesson::Problem;
 use crate::plan::StepId;
 use crate::words::t;
 
+/// So many characters of a value are shown at a task.
+const MOST_SHOWN: usize = 200;
+
 /// Reads a change as a key (section by section) and its value, against the lesson as it stands now and the keys that may be changed (`inputs.x`).
 ///
 /// # Errors
@@ -21,7 +24,8 @@ pub(super) fn read(line: &str, allowed: &[String], problem: &Problem) -> Result<
     let (name, places) = match left.split_once('[') {
         None => (left, Vec::new()),
         Some((name, rest)) => {
-            let inside = rest.trim_end().trim_end_matches(']');
+            // x[3][4] is how Python has it
+            let inside = rest.trim_end().trim_end_matches(']').replace("][", ",");
             let places: Option<Vec<usize>> = inside
                 .split(',')
                 .map(|place| place.trim().parse::<usize>().ok().and_then(|place| place.checked_sub(1)))
@@ -61,6 +65,17 @@ pub(super) fn example(allowed: &[String]) -> String {
         Some(key) => format!("{key} = 1"),
         None => "attention.scale = 1".to_owned(),
     }
+}
+
+/// What the keys hold in the lesson's file, in lines that can be typed; nothing of one that is left out there, or too
+/// long to be read.
+pub(super) fn present(keys: &[String], problem: &Problem) -> Vec<String> {
+    let Ok(values) = problem.values() else { return Vec::new() };
+    let held = |key: &String| {
+        let value = key.split('.').try_fold(&values, |value, key| value.get(key))?;
+        Some(format!("{key} = {}", flow(value)))
+    };
+    keys.iter().filter_map(held).filter(|line| line.chars().count() <= MOST_SHOWN).collect()
 }
 
 /// The keys that a name means: in full, or without the section that it stands in.

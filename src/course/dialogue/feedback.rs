@@ -51,6 +51,12 @@ pub(super) fn judge(
             Ok((r, c)) if (r, c) == (*columns, *rows) => {
                 Judged::Wrong(vec![t!("That is turned: rows come first (a token is a row), then columns.")])
             }
+            Ok((r, _)) if r == *rows => {
+                Judged::Wrong(vec![t!("The number of rows is right, the number of columns is not.")])
+            }
+            Ok((_, c)) if c == *columns => {
+                Judged::Wrong(vec![t!("The number of columns is right, the number of rows is not.")])
+            }
             Ok(_) => Judged::Wrong(Vec::new()),
             Err(why) => Judged::Unreadable(why),
         },

@@ -42,12 +42,12 @@ fn cell(question: &Question, ran: &Ran) -> Option<Cell> {
 fn nudge(question: &Question, workshop: &Workshop) -> Option<String> {
     let (id, run) = step(question)?;
     let ran = workshop.ran(run).ok()?;
-    let id = super::setter::sheets(&ran, id).first().copied()?;
+    let id = ran.sheets(id).first().copied()?;
     let formula = ran.plan.formula(ran.plan.get(id)?, Layout::Rows);
     Some(t!(
         "%{step} is the step “%{title}”: %{formula}",
         step = id,
-        title = names::title(id.name),
+        title = names::title(id),
         formula = formula.equation
     ))
 }
@@ -86,7 +86,7 @@ fn block(source: &Source, ran: &Ran) -> String {
     }
 }
 
-/// The arithmetic, all but the number that it comes to.
+/// The arithmetic line by line, all but the number that it comes to.
 fn why(question: &Question, workshop: &Workshop, digits: usize) -> Option<String> {
     let ran = workshop.ran(None).ok()?;
     let cell = cell(question, &ran)?;
@@ -98,11 +98,10 @@ fn why(question: &Question, workshop: &Workshop, digits: usize) -> Option<String
     if before.is_empty() {
         return None;
     }
-    let arithmetic = format!("{cell} = {}", before.join(" = "));
-    Some(match &derivation.largest {
-        Some((names, number)) => {
-            t!("%{arithmetic}, where m = %{names} = %{number}, the largest", arithmetic, names, number)
-        }
-        None => arithmetic,
-    })
+    let mut lines = vec![cell.to_string()];
+    lines.extend(before.iter().map(|line| format!("= {line}")));
+    if let Some((names, number)) = &derivation.largest {
+        lines.push(t!("where m = %{names} = %{number}, the largest", names = names, number = number));
+    }
+    Some(lines.join("\n"))
 }

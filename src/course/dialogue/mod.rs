@@ -42,6 +42,8 @@ pub struct Dialogue<'a> {
     console: &'a mut dyn Console,
     /// The lesson as a command names it.
     name: String,
+    /// Whether it was said what can be typed beside an answer: once, at the first question.
+    has_told_how: bool,
 }
 
 /// How a dialogue ended.
@@ -84,7 +86,8 @@ impl<'a> Dialogue<'a> {
         console: &'a mut dyn Console,
     ) -> Self {
         let parts = workshop.parts();
-        Self { workshop: Rc::new(workshop), parts, setter, keeper, console, name: name.to_owned() }
+        let name = name.to_owned();
+        Self { workshop: Rc::new(workshop), parts, setter, keeper, console, name, has_told_how: false }
     }
 
     /// Teaches the lesson.
@@ -156,6 +159,8 @@ impl<'a> Dialogue<'a> {
 
     /// Asks questions of the lesson once more, those of these ids.
     pub fn review(&mut self, ids: &[String]) -> End {
+        // Whoever is here has answered before.
+        self.has_told_how = true;
         self.heading();
         let questions: Vec<_> = self
             .parts

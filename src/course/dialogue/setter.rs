@@ -84,7 +84,7 @@ impl Setter<'_> {
     /// There is no such step or run; the run cannot be computed.
     pub fn step(&self, shown: &Shown, workshop: &Workshop) -> Outcome<String> {
         let ran = workshop.ran(shown.run.as_deref())?;
-        let ids = sheets(&ran, shown.step);
+        let ids = ran.sheets(shown.step);
         if ids.is_empty() {
             ran.value(shown.step).map_err(in_words)?;
         }
@@ -96,7 +96,7 @@ impl Setter<'_> {
         let (Some(step), Some(value)) = (ran.plan.get(id), ran.view(id)) else { return String::new() };
         let page = &self.page;
         let name = run.map_or_else(|| id.to_string(), |run| format!("{id}@{}", visible(run)));
-        let title = page.letters(&names::title(id.name));
+        let title = page.letters(&names::title(id));
         let together = width(&name) + width(page.between()) + width(&title);
         let mut text = match () {
             () if self.plain => self.words(&t!("%{name}: %{title}", name, title)),
@@ -138,25 +138,13 @@ impl Setter<'_> {
         for of_one_run in steps.chunk_by(|a, b| a.run == b.run) {
             let run = of_one_run.first().and_then(|shown| shown.run.as_deref());
             let ran = workshop.ran(run)?;
-            let ids: Vec<StepId> = of_one_run.iter().flat_map(|shown| sheets(&ran, shown.step)).collect();
+            let ids: Vec<StepId> = of_one_run.iter().flat_map(|shown| ran.sheets(shown.step)).collect();
             let title = run.map(|run| t!("In the run %{run}:", run = run)).unwrap_or_default();
             if !text.is_empty() {
                 text.push('\n');
             }
-            let scene = Scene {
-                title: &title,
-                summary: "",
-                source: "",
-                attention: &ran.problem.attention,
-                labels: &ran.problem.labels,
-                story: &[],
-                trace: &ran.trace,
-                exact: None,
-                steps: &ids,
-                batch: None,
-                kv_sheets: &ran.kv_sheets,
-                page: Page { digits: self.page.digits.min(2), ..self.page },
-            };
+            let page = Page { digits: self.page.digits.min(2), ..self.page };
+            let scene = Scene { title: &title, steps: &ids, batch: None, ..ran.scene(page) };
             let mut bytes = Vec::new();
             // A list of bytes takes all that is written.
             if heat::terminal::write(&scene, self.colours, &mut bytes).is_ok() {
@@ -191,13 +179,7 @@ impl Setter<'_> {
             text.push_str(&format!("{}\n", line.bold()));
         }
         if self.plain {
-            for row in &rows {
-                let Some((name, cells)) = row.split_first() else { continue };
-                let told = columns.iter().skip(1).zip(cells).map(|(column, cell)| format!("{column} {cell}"));
-                let cells = told.collect::<Vec<_>>().join(&t!("; "));
-                text.push_str(&self.words(&t!("%{row}: %{cells}", row = name, cells)));
-            }
-            return text;
+            return text + &self.told(columns, &rows);
         }
         let of_column = |column: usize| rows.iter().filter_map(move |row| row.get(column));
         let side = |column| match of_column(column).all(|cell| is_a_figure(cell)) {
@@ -214,7 +196,21 @@ impl Setter<'_> {
             whole: true,
             ..Grid::default()
         };
-        text + &grid.render(&self.page)
+        let drawn = grid.render(&self.page);
+        // A head that is cut on a narrow page says nothing any more: such a table is told line by line.
+        let texts = || columns.iter().chain(rows.iter().flatten());
+        let is_cut = drawn.matches('…').count() > texts().map(|text| text.matches('…').count()).sum();
+        text + &if is_cut { self.told(columns, &rows) } else { drawn }
+    }
+
+    /// The rows of a table line by line, each number behind the head of its column: `heads: 8; d_k: 64`.
+    fn told(&self, columns: &[String], rows: &[Vec<String>]) -> String {
+        let cell = |(column, cell): (&String, &String)| match column.as_str() {
+            "" => cell.clone(),
+            column => t!("%{column}: %{cell}", column, cell),
+        };
+        let line = |row: &Vec<String>| columns.iter().zip(row).map(cell).collect::<Vec<_>>().join(&t!("; "));
+        rows.iter().map(|row| self.words(&line(row))).collect()
     }
 
     fn plot(&self, plot: &Plot, workshop: &Workshop) -> Outcome<String> {
@@ -258,20 +254,6 @@ impl Setter<'_> {
         let columns = [t!("on this machine"), t!("best"), t!("median"), t!("median, first = 1")];
         Ok(self.table(&timing.title, &columns, rows.collect()))
     }
-}
-
-/// The steps that a name stands for: itself, or every head's of a stack; none where there is no such step.
-pub(super) fn sheets(ran: &Ran, id: StepId) -> Vec<StepId> {
-    let placed = ran.placed(id);
-    if ran.view(placed).is_some() {
-        return vec![placed];
-    }
-    let Name::Stack(stack) = id.name else { return Vec::new() };
-    let of_head = |head: usize| StepId { name: Name::Head(Head(head), stack.of_a_head()), ..id };
-    (0..ran.problem.attention.num_heads)
-        .map(|head| ran.placed(of_head(head)))
-        .filter(|id| ran.view(*id).is_some())
-        .collect()
 }
 
 /// Whether a cell of a table is set to the right: a number, perhaps with a unit.

@@ -26,11 +26,18 @@ impl Dialogue<'_> {
         self.console.say(&ask);
         if self.keeper.done(&task.id).is_some() {
             self.item("✓", &t!("Done already."));
-            self.because_of(task);
+            self.because(&task.because);
             return Next::On;
         }
         let (keys, example) = (task.change.join(", "), change::example(&task.change));
         self.say(&t!("You may change %{keys}. Type a change as %{example}", keys = keys, example = example));
+        let present = change::present(&task.change, self.workshop.problem());
+        if !present.is_empty() {
+            self.say(&t!("As it is now:"));
+            for line in present {
+                self.item("   ", &line);
+            }
+        }
         // Every change with all before it: the last is what holds now.
         let mut changes = vec![(Value::Null, Rc::clone(&self.workshop))];
         let (mut tries, mut given) = (0u32, 0usize);
@@ -53,8 +60,13 @@ impl Dialogue<'_> {
                         self.console.say(&told);
                         if self.reaches(task, &new.1) {
                             self.good(&t!("Reached."));
-                            self.finish_task(task, tries, given, false);
+                            self.finish(&task.id, &task.because, tries, given, false);
                             return Next::On;
+                        }
+                        if changes.len() == 1 {
+                            self.say(&t!(
+                                "Not yet. What you change next comes on top of it; undo takes it back."
+                            ));
                         }
                         changes.push(new);
                     }
@@ -85,7 +97,7 @@ impl Dialogue<'_> {
                     }
                     None => {
                         self.solve(task);
-                        self.finish_task(task, tries, given, true);
+                        self.finish(&task.id, &task.because, tries, given, true);
                         return Next::On;
                     }
                 },
@@ -113,7 +125,7 @@ impl Dialogue<'_> {
     fn change(&self, line: &str, task: &Task, now: &(Value, Rc<Workshop>)) -> Outcome<(Value, Rc<Workshop>)> {
         let (path, new) = change::read(line, &task.change, now.1.problem()).map_err(Faults::from)?;
         let whole = change::with(now.0.clone(), &path, new);
-        let changed = self.workshop.changed(&whole)?;
+        let changed = self.workshop.changed(&whole)?.rested();
         changed.ran(None)?;
         Ok((whole, Rc::new(changed)))
     }
@@ -173,21 +185,6 @@ impl Dialogue<'_> {
             self.item("   ", &line);
         }
     }
-
-    fn finish_task(&mut self, task: &Task, tries: u32, given: usize, revealed: bool) {
-        self.because_of(task);
-        let hints = u32::try_from(given).unwrap_or(u32::MAX);
-        let note = self.keeper.finish(&task.id, tries, hints, revealed);
-        self.note(note);
-        self.line();
-    }
-
-    fn because_of(&mut self, task: &Task) {
-        if !task.because.is_empty() {
-            let because = self.setter.say(&task.because, &self.workshop);
-            self.console.say(&because);
-        }
-    }
 }
 
 /// What a check's sides come to, where they are no bare numbers: `head.1.weights[3,3] is 0.5035`.
@@ -210,7 +207,7 @@ fn changed(shown: &Shown, before: &Workshop, after: &Workshop, digits: usize) ->
     let (Ok(old), Ok(new)) = (before.ran(run), after.ran(run)) else { return String::new() };
     let mut told = Vec::new();
     let mut count = 0;
-    for id in setter::sheets(&new, shown.step) {
+    for id in new.sheets(shown.step) {
         let (Some(is), Some(was)) = (new.view(id), old.view(id)) else { continue };
         if is.shape() != was.shape() {
             return t!("Changed: %{step} has another shape.", step = shown.step);

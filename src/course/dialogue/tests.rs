@@ -119,7 +119,7 @@ fn right_answers_lead_through_the_whole_lesson() {
             "Small\n",
             "Token c scores 1.4142 against itself.",
             "Question 1 of 5",
-            "> 0.5035\n✓ Right: 0.5035\nIts score is the largest: 0.5035.",
+            "Type an answer. hint helps, skip goes on, ? tells all that can be typed.\n> 0.5035\n✓ Right: 0.5035\nIts score is the largest: 0.5035.",
             "head.1.weights · attention weights of head 1",
             "✓ Right: 0.3333, 0.3333, 0.3333",
             "✓ Right: 3 × 4",
@@ -194,7 +194,8 @@ fn hints_come_layer_by_layer_and_end_with_the_answer() {
         &[
             "→ head.1.weights is the step “attention weights of head 1”: A₁ = softmax(S₁)",
             "→ It is made from row 3 of head.1.scores.",
-            "→ head.1.weights[3,3] = ",
+            "→ head.1.weights[3,3]\n  = e^(scores[3,3]",
+            "\n  where m = ",
             "The next hint is the answer.",
             "→ The answer: 0.5035",
             "Question 2 of 5",
@@ -222,8 +223,17 @@ fn a_myth_is_named_and_refuted() {
 
 #[test]
 fn a_turned_shape_is_told_so() {
-    let (_, seen) = fresh(&["s", "s", "4 × 3", "(3, 4)"]);
-    in_order(&seen, &["That is turned", "✓ Right: 3 × 4"]);
+    let (_, seen) = fresh(&["s", "s", "4 × 3", "3 × 2", "2x4", "5x5", "(3, 4)"]);
+    in_order(
+        &seen,
+        &[
+            "That is turned",
+            "The number of rows is right, the number of columns is not.",
+            "The number of columns is right, the number of rows is not.",
+            "> 5x5\n✗ No, that is not it.\nhint helps",
+            "✓ Right: 3 × 4",
+        ],
+    );
 }
 
 /// Doubling c's ones gives it q = k = [2, 2] in head 1: scores (2, 2, 8)/√2, and weights far above 0.9.
@@ -238,6 +248,7 @@ fn a_task_is_changed_and_run_until_it_is_reached() {
         "scale = ",
         "attention.scale = nonsense",
         "inputs.x[4,1] = 1",
+        "inputs.x[3][5] = 1",
         "attention.scale = 1",
         "undo",
         "undo",
@@ -248,14 +259,17 @@ fn a_task_is_changed_and_run_until_it_is_reached() {
         &seen,
         &[
             "You may change attention.scale, inputs.x. Type a change as attention.scale = 1",
+            "As it is now:\n    inputs.x = [[1, 0, 1, 0], [0, 1, 0, 1], [1, 1, 0, 0]]\n> ",
             "attention.num_heads is not to be changed here",
             "cannot be read",
             "> attention.scale = nonsense\nerror:",
             "inputs.x[4,1] is not there\n  why: there are 3, counted from 1",
+            "inputs.x[3][5] is not there\n  why: there are 4, counted from 1",
             "> attention.scale = 1\n",
             "0.5761",
             "Changed: head.1.weights[1,1] 0.4011 → 0.4223",
             "✗ head.1.weights[3,3] > 0.9: head.1.weights[3,3] is 0.5761",
+            "Not yet. What you change next comes on top of it; undo takes it back.",
             "> undo\nThe lesson is as it was.",
             "> undo\nNothing is changed yet.",
             "✓ head.1.weights[3,3] > 0.9: head.1.weights[3,3] is 0.97",
@@ -355,8 +369,41 @@ fn the_whole_lesson_can_be_read_without_tables() {
             "  1) always",
             "Task 5: Let c look",
             "attention.scale = 5",
-            "Entropies\nbits: one head ",
+            "Entropies\nwhat: bits; one head: ",
         ],
     );
     assert!(!text.contains(['│', '┌', '─']), "{text}");
+}
+
+/// A page of 40 columns has no room for the second head of this table.
+#[test]
+fn a_table_with_heads_too_long_for_the_page_is_told_line_by_line() {
+    colored::control::set_override(false);
+    let runner = |_: &[String]| Ok(String::new());
+    let page = Page { width: 40, ..Page::default() };
+    let setter = Setter { page, colours: Colours::None, plain: false, runner: &runner };
+    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    let rows = || vec![texts(&["a", "1", "0.4034"]), texts(&["b", "0", "0.1989"])];
+    let short = setter.table("Row a", &texts(&["key", "hidden", "open"]), rows());
+    assert!(short.contains("│ b   ┆      0 ┆ 0.1989 │"), "{short}");
+    let long =
+        setter.table("Row a", &texts(&["key", "hidden", "with all scores multiplied by zero"]), rows());
+    assert_eq!(
+        long,
+        "Row a\nkey: a; hidden: 1; with all scores\nmultiplied by zero: 0.4034\nkey: b; hidden: 0; with all scores\nmultiplied by zero: 0.1989\n"
+    );
+}
+
+/// In a stack of layers a step is titled with the layer that it stands in.
+#[test]
+fn a_step_of_a_stack_is_told_with_its_layer() {
+    let text = "title: Two\ntokens: [a, b]\nattention: {d_model: 2, num_heads: 1}\nlayers: {count: 2}\ninputs: {x: [[1, 0], [0, 1]]}\n\
+                projections: {w_q: identity, w_k: identity, w_v: identity, w_o: identity}\n\
+                course: [{show: layer.2.head.1.weights}]\n";
+    let problem = parse(text, "two.yaml", Path::new("."), &Options::default());
+    let problem = problem.unwrap_or_else(|faults| panic!("{faults}"));
+    let runner = |_: &[String]| Ok(String::new());
+    let setter = Setter { page: Page::default(), colours: Colours::None, plain: true, runner: &runner };
+    let text = whole(&Workshop::new(problem), &setter);
+    in_order(&text, &["layer.2.head.1.weights: attention weights of head 1, layer 2\n"]);
 }

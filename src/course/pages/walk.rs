@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::{Asked, Block, Exercise, Format, Leaf, Matrix, Short, Steps, Table};
 use crate::course::command::{Runner, allowed, excerpt};
+use crate::course::myths::Myth;
 use crate::course::workshop::in_words;
 use crate::course::{Ran, Right, Workshop};
 use crate::fault::{Fault, Outcome};
@@ -84,13 +85,13 @@ impl Walk<'_> {
         let mut found: Vec<(Rc<Ran>, StepId, Option<&str>)> = Vec::new();
         for Shown { step, run } in shown {
             let ran = workshop.ran(run.as_deref())?;
-            let ids = one_by_one(&ran, *step);
+            let ids = ran.sheets(*step);
             if ids.is_empty() {
                 return Err(in_words(format!("there is no step {step}")));
             }
             found.extend(ids.into_iter().map(|id| (Rc::clone(&ran), id, run.as_deref())));
         }
-        let scenes: Vec<Scene<'_>> = found.iter().map(|(ran, ..)| scene(ran, self.page)).collect();
+        let scenes: Vec<Scene<'_>> = found.iter().map(|(ran, ..)| ran.scene(Page { layout: Layout::Rows, ..*self.page })).collect();
         let panels: Vec<Option<Panel<'_>>> = match look {
             Look::Table => found.iter().map(|_| None).collect(),
             Look::Heatmap => {
@@ -227,9 +228,11 @@ impl Walk<'_> {
             hints.into_iter().filter_map(|(kind, hint)| Some((kind, self.filled(hint.as_ref()?)))).collect();
         let slips = self.workshop.own_slips(question).into_iter().flatten();
         let wrong = slips.filter_map(|slip| {
-            let why = match (slip.say.as_str(), slip.mistake) {
-                ("", Some(mistake)) => self.page.letters(say(mistake.summary)),
-                (say, _) => self.filled(say),
+            let myth = slip.myth.as_deref().and_then(Myth::find);
+            let why = match (slip.say.as_str(), slip.mistake, myth) {
+                ("", Some(mistake), _) => self.page.letters(say(mistake.summary)),
+                ("", None, Some(myth)) => self.page.letters(&myth.refuted().join(" ")),
+                (own, ..) => self.filled(own),
             };
             (!why.is_empty()).then(|| (told(&slip.answer), why))
         });
@@ -313,35 +316,6 @@ impl Walk<'_> {
             .unwrap_or_else(|_| command.words.join(" "));
         let output = excerpt(command, &output).into_iter().map(|line| self.page.letters(line)).collect();
         Ok(Block::Command { line: self.page.letters(&line), output })
-    }
-}
-
-/// A step by itself; of a stack the steps of all heads.
-fn one_by_one(ran: &Ran, id: StepId) -> Vec<StepId> {
-    let placed = ran.placed(id);
-    if ran.plan.get(placed).is_some() {
-        return vec![placed];
-    }
-    let Name::Stack(stack) = id.name else { return Vec::new() };
-    let heads = 0..ran.problem.attention.num_heads;
-    let of_head = |head| ran.placed(StepId { name: Name::Head(Head(head), stack.of_a_head()), ..id });
-    heads.map(of_head).filter(|id| ran.plan.get(*id).is_some()).collect()
-}
-
-fn scene<'a>(ran: &'a Ran, page: &Page) -> Scene<'a> {
-    Scene {
-        title: "",
-        summary: "",
-        source: "",
-        attention: &ran.problem.attention,
-        labels: &ran.problem.labels,
-        story: &[],
-        trace: &ran.trace,
-        exact: None,
-        steps: &[],
-        batch: ran.problem.batch,
-        kv_sheets: &ran.kv_sheets,
-        page: Page { layout: Layout::Rows, ..*page },
     }
 }
 

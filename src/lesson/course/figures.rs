@@ -28,7 +28,11 @@ fn expression(typed: &str, node: &Node, reader: &mut Reader) -> Option<Quantity>
         Ok(quantity) => Some(quantity),
         Err(error) => {
             let what = format!("{} is no expression: {}", node.spot, describe(&Value::from(typed.trim())));
-            reader.fault(&node.spot, what, error.to_string(), error.remedy)
+            let remedy = match error.remedy.as_str() {
+                "" => "mend it there, or make it shorter: entropy(head.1.weights[3]) > 1 is an expression",
+                remedy => remedy,
+            };
+            reader.fault(&node.spot, what, error.to_string(), remedy)
         }
     }
 }

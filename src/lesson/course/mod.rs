@@ -3,6 +3,7 @@
 //! These are the parts as they were written; the room `course` computes, tells and asks them.
 
 mod figures;
+mod most;
 mod parts;
 mod questions;
 mod runs;
@@ -13,6 +14,7 @@ mod tests;
 use serde_yaml::Value;
 
 pub(super) use figures::{pin, quantity};
+pub(super) use most::keep;
 pub(super) use parts::{read as parts, sentence, step_in_run, topics};
 pub use questions::MYTHS;
 pub(super) use questions::read as questions;

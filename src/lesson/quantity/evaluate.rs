@@ -140,6 +140,7 @@ pub(super) fn value(expr: &Expr, numbers: &dyn Numbers) -> Result<Amount, String
                 return each(first, |x| measures::of_a_number(*function, x));
             }
             let first = matrix(first);
+            numbers.work(measures::work(*function, first.shape()))?;
             let measured = match others {
                 [] => measures::of_one(*function, &first),
                 [second, ..] => measures::of_two(*function, &first, &matrix(value(second, numbers)?)),

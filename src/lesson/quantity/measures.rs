@@ -10,7 +10,7 @@ use crate::trace::measure::{entropy_bits, largest_difference};
 type Measured = Result<f64, String>;
 
 /// So many rows and columns a matrix may have whose rank is asked for: its time grows with the third power.
-const LARGEST_RANKED: usize = 512;
+const LARGEST_RANKED: usize = 256;
 
 /// Which position (from 0) a row of weights belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,6 +42,15 @@ pub(super) fn of_a_number(function: Function, x: f64) -> Measured {
         Function::Round => Ok(x.round()),
         Function::Floor => Ok(x.floor()),
         _ => none(),
+    }
+}
+
+/// About how many operations a function of a value of this shape takes.
+pub(super) fn work(function: Function, (rows, columns): (usize, usize)) -> u128 {
+    let cells = rows as u128 * columns as u128;
+    match function {
+        Function::Rank => 64 * cells * rows.min(columns) as u128,
+        _ => cells,
     }
 }
 

@@ -105,6 +105,14 @@ pub trait Numbers {
 
     /// What `$` stands for, where it stands for anything.
     fn variable(&self) -> Option<f64>;
+
+    /// Told before something is computed that takes about so many operations.
+    ///
+    /// # Errors
+    /// It would be too much, with all before it. In words.
+    fn work(&self, _operations: u128) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// Why a text is no expression.

@@ -174,8 +174,8 @@ fn the_rank_of_an_outer_product_is_one() {
         assert_eq!("rank(x)".parse::<Quantity>().unwrap().number(&numbers), Ok(k as f64), "rank {k}");
     }
     let mut numbers = Given::default();
-    numbers.steps.insert(("x".to_owned(), None), DMatrix::zeros(513, 1));
-    let why = "rank(x): it is 513 × 1, and ranks are computed up to 512 × 512";
+    numbers.steps.insert(("x".to_owned(), None), DMatrix::zeros(257, 1));
+    let why = "rank(x): it is 257 × 1, and ranks are computed up to 256 × 256";
     assert_eq!("rank(x)".parse::<Quantity>().unwrap().amount(&numbers), Err(why.to_owned()));
 }
 
