@@ -112,7 +112,7 @@ fn a_lesson_in_html_is_well_formed_alone_and_accessible() {
     );
     // the heat map's cells have the shade of their number: an even row has three alike
     let weights = named(&page, "table").find(|table| words(*table).starts_with("head.2.weights")).unwrap();
-    let even = weights.descendants().filter(|node| node.has_tag_name("tr")).next_back().unwrap();
+    let even = weights.descendants().rfind(|node| node.has_tag_name("tr")).unwrap();
     let shades: BTreeSet<_> = even.children().filter_map(|cell| cell.attribute("class")).collect();
     assert_eq!(shades.len(), 1, "{shades:?}");
 }
