@@ -20,9 +20,8 @@ use serde_json::Value;
 /// The lessons that come with `mha`, but for stacks of layers, which are no script.
 fn built_in() -> impl Iterator<Item = &'static str> {
     use mha::lesson::{Options, builtin};
-    let one_call = |lesson: &&builtin::Builtin| {
-        builtin::load(lesson, &Options::default()).unwrap().layers.is_none()
-    };
+    let one_call =
+        |lesson: &&builtin::Builtin| builtin::load(lesson, &Options::default()).unwrap().layers.is_none();
     builtin::all().iter().filter(one_call).map(|lesson| lesson.name)
 }
 

@@ -226,7 +226,11 @@ fn every_document_compiles_and_nothing_runs_off_the_page() {
     }
     assert!(compiled >= 35, "thirty-three lessons come with mha");
     for lesson in ["two-heads", "masks", "telltale", "rope", "induction", "hostile.yaml", "large.yaml"] {
-        latex::compiles(room.path(), "trace", &[lesson, "--layout", "columns", "--verbose", "--precision", "12"]);
+        latex::compiles(
+            room.path(),
+            "trace",
+            &[lesson, "--layout", "columns", "--verbose", "--precision", "12"],
+        );
         latex::compiles(room.path(), "trace", &[lesson, "--exact"]);
     }
     latex::compiles(room.path(), "trace", &["telltale", "--quiet", "--heads", "2"]);

@@ -280,7 +280,11 @@ fn every_sheet_compiles_and_nothing_runs_off_the_page() {
     for more in [&[][..], &["--key"], &["--blanks", "all"], &["--blanks", "all", "--key", "--precision", "6"]]
     {
         latex::compiles(room.path(), "worksheet", &[&["lesson.yaml"], more].concat());
-        latex::compiles(room.path(), "worksheet", &[&["--random", "--seed", "7", "--count", "3"], more].concat());
+        latex::compiles(
+            room.path(),
+            "worksheet",
+            &[&["--random", "--seed", "7", "--count", "3"], more].concat(),
+        );
         latex::compiles(room.path(), "worksheet", &[&large[..], more].concat());
         latex::compiles(room.path(), "worksheet", &[&["cross-attention"], more].concat());
         latex::compiles(room.path(), "worksheet", &[&["grouped-query", "--lang", "zh"], more].concat());

@@ -6,7 +6,7 @@ use colored::Colorize;
 
 use super::command::{self, Command};
 use super::feedback::{self, Judged};
-use super::{Dialogue, End, Next, Reply, hints, setter};
+use super::{Dialogue, End, Next, Reply, hints};
 use crate::course::answer;
 use crate::course::{Ran, Right, Workshop};
 use crate::fault::{Faults, nearest};
@@ -307,11 +307,10 @@ impl Dialogue<'_> {
     fn was_told(&self, step: StepId, run: Option<&str>, question: &Question) -> bool {
         let is_it = |part: &Part| matches!(part, Part::Ask(other) if other.id == question.id);
         self.parts.iter().take_while(|part| !is_it(part)).any(|part| match part {
-            Part::Show { steps, .. } => {
-                steps.iter().filter(|shown| shown.run.as_deref() == run).any(|shown| {
-                    self.workshop.ran(run).is_ok_and(|ran| ran.sheets(shown.step).contains(&step))
-                })
-            }
+            Part::Show { steps, .. } => steps
+                .iter()
+                .filter(|shown| shown.run.as_deref() == run)
+                .any(|shown| self.workshop.ran(run).is_ok_and(|ran| ran.sheets(shown.step).contains(&step))),
             _ => false,
         })
     }

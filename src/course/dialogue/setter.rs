@@ -10,7 +10,7 @@ use crate::lesson::course::{Command, Figure, Figures, Look, Part, Plot, Shown, T
 use crate::lesson::quantity::Amount;
 use crate::number::{digits_for, number, plain as written};
 use crate::ops::{Layout, View};
-use crate::plan::{Head, Name, Step, StepId, names};
+use crate::plan::{Step, StepId, names};
 use crate::views::grid::{Grid, Side};
 use crate::views::heat::{self, paint::Colours};
 use crate::views::page::{Detail, Page, width};

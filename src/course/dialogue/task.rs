@@ -6,7 +6,7 @@ use colored::Colorize;
 use serde_yaml::Value;
 
 use super::command::{self, Command};
-use super::{Dialogue, End, Next, Reply, change, setter};
+use super::{Dialogue, End, Next, Reply, change};
 use crate::course::Workshop;
 use crate::fault::{Faults, Outcome};
 use crate::lesson::Quantity;

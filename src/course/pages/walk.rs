@@ -12,7 +12,7 @@ use crate::lesson::course::{Command, Figure, Figures, Look, Part, Shown, Task, T
 use crate::lesson::{Answer, Question};
 use crate::number::{Form, digits_for, number, written};
 use crate::ops::Layout;
-use crate::plan::{Head, Name, Step, StepId, names};
+use crate::plan::{Step, StepId, names};
 use crate::trace::Cell;
 use crate::views::Scene;
 use crate::views::derivation::Derivation;
@@ -91,7 +91,8 @@ impl Walk<'_> {
             }
             found.extend(ids.into_iter().map(|id| (Rc::clone(&ran), id, run.as_deref())));
         }
-        let scenes: Vec<Scene<'_>> = found.iter().map(|(ran, ..)| ran.scene(Page { layout: Layout::Rows, ..*self.page })).collect();
+        let scenes: Vec<Scene<'_>> =
+            found.iter().map(|(ran, ..)| ran.scene(Page { layout: Layout::Rows, ..*self.page })).collect();
         let panels: Vec<Option<Panel<'_>>> = match look {
             Look::Table => found.iter().map(|_| None).collect(),
             Look::Heatmap => {
