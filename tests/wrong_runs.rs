@@ -210,7 +210,7 @@ fn a_mistake_that_changes_nothing_here_says_so() {
 fn a_mistake_that_has_no_meaning_is_refused_with_lessons_that_have_it() {
     let told = refusal(&["trace", "--mistake", "mask-inverted"]);
     assert!(told.contains("two-heads.yaml cannot be got wrong in this way: "), "{told}");
-    assert!(told.contains("telltale, masks") && told.contains("--> --mistake"), "{told}");
+    assert!(told.contains("masks, mask-conventions") && told.contains("--> --mistake"), "{told}");
     let told = refusal(&["compare", "--variants", "multi-head,gqa-tiled"]);
     assert!(told.contains("telltale, grouped-query") && told.contains("--> --variants"), "{told}");
     for (typed, words) in [
