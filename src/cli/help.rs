@@ -122,7 +122,7 @@ fn breakable(text: &str) -> String {
     out
 }
 
-/// A page that clap made of a [`translated`] command, as it is printed: in colour where there is colour.
+/// A page that clap made of a translated command, as it is printed: in colour where there is colour.
 pub fn page(error: &clap::Error) -> String {
     let page = error.render();
     let coloured = colored::control::SHOULD_COLORIZE.should_colorize();
