@@ -4,10 +4,10 @@
 //! exercise (lessons' own arrays have small nonces). Its 32-bit words are taken one after the other; below(n) is a word
 //! modulo n.
 //!
-//! 1. X, row by row: each number is `ENTRIES``[below(16)]`; a row of zeros is drawn again.
-//! 2. For each head a block of W_Q, of W_K and of W_V, column by column: row below(d_model) gets `SIGNS``[below(4)]`, and
+//! 1. X, row by row: each number is `ENTRIES[below(16)]`; a row of zeros is drawn again.
+//! 2. For each head a block of W_Q, of W_K and of W_V, column by column: row below(d_model) gets `SIGNS[below(4)]`, and
 //!    where below(2) is 1 a second time. Blocks that are not friendly (`is_friendly`) are drawn again, all three; after
-//!    [`BLOCKS`] of them everything is, from X on.
+//!    `BLOCKS` of them everything is, from X on.
 //! 3. W_O: the identity; each column but the last gets, where below(2) is 1, a sign below its diagonal (how far, then
 //!    which); then rows are shuffled from the last to the second, each with row below(its number from 1). Its determinant is
 //!    ±1, so that no output is lost in it.
