@@ -70,7 +70,7 @@ pub fn terminal(parts: &[Part], page: &Page, words: Words) -> String {
 }
 
 /// A command on lines that fit the page and that a shell joins again; a word is never broken.
-fn command(words: &[String], room: usize) -> String {
+pub(crate) fn command(words: &[String], room: usize) -> String {
     let mut text = String::new();
     let mut line = " ".to_owned();
     for (place, word) in words.iter().map(|word| visible(word)).enumerate() {

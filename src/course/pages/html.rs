@@ -15,7 +15,7 @@ use crate::words::{Language, language, t};
 
 /// The page.
 pub(super) fn page(leaf: &Leaf, neighbours: &Neighbours) -> String {
-    let mut sheet = Sheet { leaf, text: String::new(), questions: 0, tasks: 0 };
+    let mut sheet = Sheet { leaf, text: String::new(), asks: 0 };
     let _ = write!(sheet.text, "<header>\n<h1>{}</h1>\n", html(&leaf.title));
     sheet.say("summary", &leaf.summary);
     if !leaf.source.is_empty() {
@@ -92,8 +92,8 @@ fn ways(neighbours: &Neighbours) -> String {
 struct Sheet<'a> {
     leaf: &'a Leaf,
     text: String,
-    questions: usize,
-    tasks: usize,
+    /// Questions and tasks so far: they are numbered together, as `mha learn --from` counts them.
+    asks: usize,
 }
 
 impl Sheet<'_> {
@@ -207,8 +207,8 @@ impl Sheet<'_> {
     }
 
     fn asked(&mut self, asked: &Asked) {
-        self.questions += 1;
-        let title = t!("Question %{number}", number = self.questions);
+        self.asks += 1;
+        let title = t!("Question %{number}", number = self.asks);
         let _ = write!(self.text, "<section class=\"question\">\n<h2>{}</h2>\n", html(&title));
         self.say("ask", &asked.ask);
         if !asked.choices.is_empty() {
@@ -238,8 +238,8 @@ impl Sheet<'_> {
     }
 
     fn task(&mut self, task: &Exercise) {
-        self.tasks += 1;
-        let title = t!("Task %{number}", number = self.tasks);
+        self.asks += 1;
+        let title = t!("Task %{number}", number = self.asks);
         let _ = write!(self.text, "<section class=\"task\">\n<h2>{}</h2>\n", html(&title));
         self.say("ask", &task.ask);
         self.say("", &t!("May be changed: %{keys}.", keys = task.change.join(", ")));

@@ -14,7 +14,7 @@ use crate::words::t;
 
 /// The page, and the figures that stand beside it.
 pub(super) fn page(leaf: &Leaf, place: Place, neighbours: &Neighbours) -> (String, Vec<File>) {
-    let mut sheet = Sheet { leaf, place, text: String::new(), figures: Vec::new(), questions: 0, tasks: 0 };
+    let mut sheet = Sheet { leaf, place, text: String::new(), figures: Vec::new(), asks: 0 };
     sheet.text.push_str(&format!("# {}\n\n", line(&leaf.title)));
     sheet.say(&leaf.summary);
     if !leaf.source.is_empty() {
@@ -63,8 +63,8 @@ struct Sheet<'a> {
     place: Place,
     text: String,
     figures: Vec<File>,
-    questions: usize,
-    tasks: usize,
+    /// Questions and tasks so far: they are numbered together, as `mha learn --from` counts them.
+    asks: usize,
 }
 
 impl Sheet<'_> {
@@ -176,8 +176,8 @@ impl Sheet<'_> {
     }
 
     fn asked(&mut self, asked: &Asked) {
-        self.questions += 1;
-        let _ = writeln!(self.text, "**{}**\n", t!("Question %{number}", number = self.questions));
+        self.asks += 1;
+        let _ = writeln!(self.text, "**{}**\n", t!("Question %{number}", number = self.asks));
         self.say(&asked.ask);
         for (at, choice) in asked.choices.iter().enumerate() {
             let _ = writeln!(self.text, "{}. {}", at + 1, inline(choice));
@@ -206,8 +206,8 @@ impl Sheet<'_> {
     }
 
     fn task(&mut self, task: &Exercise) {
-        self.tasks += 1;
-        let _ = writeln!(self.text, "**{}**\n", t!("Task %{number}", number = self.tasks));
+        self.asks += 1;
+        let _ = writeln!(self.text, "**{}**\n", t!("Task %{number}", number = self.asks));
         self.say(&task.ask);
         self.say(&t!("May be changed: %{keys}.", keys = task.change.join(", ")));
         self.say(&t!("Reached where: %{conditions}.", conditions = task.checks.join("; ")));

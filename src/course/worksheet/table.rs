@@ -7,6 +7,7 @@ use super::words;
 use crate::fault::visible;
 use crate::views::grid::Grid;
 use crate::views::page::{Detail, Page};
+use crate::views::part;
 
 /// Writes the sheet.
 ///
@@ -35,9 +36,12 @@ fn write_exercise(sheet: &Sheet, exercise: &Exercise, page: &Page, out: &mut dyn
         write_table(sheet, table, page, out)?;
     }
     if page.detail != Detail::Bare {
-        writeln!(out)?;
-        for line in [words::again(exercise), words::grade(exercise)] {
-            write!(out, "{}", page.paragraph(&visible(&line), 0))?;
+        for (said, command) in [words::made_again(exercise), words::graded(exercise)] {
+            // A command stands on lines of its own, and a shell joins them again; never inside quotes.
+            let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
+            let breaks = shlex::split(&command).is_some_and(|typed| typed.len() == words.len());
+            let typed = if breaks { words } else { vec![command] };
+            write!(out, "\n{}{}", page.paragraph(&visible(&said), 0), part::command(&typed, page.width))?;
         }
     }
     Ok(())

@@ -30,6 +30,17 @@ pub(super) fn grade(exercise: &Exercise) -> String {
     )
 }
 
+/// How an exercise is made again: what is said, and the command.
+pub(super) fn made_again(exercise: &Exercise) -> (String, String) {
+    (t!("Sheet %{label} is made by:", label = exercise.label), exercise.again.clone())
+}
+
+/// How what is written on paper is graded: what is said, and the command.
+pub(super) fn graded(exercise: &Exercise) -> (String, String) {
+    let said = t!("To have it graded, type it into a sheet made with --format yaml, and run:");
+    (said, format!("mha check {} FILE", exercise.lesson))
+}
+
 /// How a file that was filled in is graded.
 pub(super) fn check(exercise: &Exercise) -> String {
     t!("Grade it: mha check %{lesson} FILE", lesson = exercise.lesson)
