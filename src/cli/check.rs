@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::lesson::{Claims, Files};
+use super::lesson::{Files, Wanted};
 use super::output::{self, Content};
 use super::{Common, Ending, lesson};
 use crate::answers::{self, Answers, ORDER};
@@ -128,7 +128,7 @@ fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
         return Err(Fault::new(format!("{name} is not a lesson"), why, remedy).in_source("LESSON").into());
     }
     read_once(args.given.iter().map(Path::new), "ANSWERS")?;
-    let problem = lesson::load(name, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
+    let problem = lesson::load(name, &args.common, Files::allowed(args.allow_outside), Wanted::Example)?;
     lesson::one_call(&problem, "checks tensors", name)?;
     let call = problem.call();
     let plan = attention::plan(&call)?;

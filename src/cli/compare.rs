@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 
 use super::common::counted_from_one;
-use super::lesson::{Claims, Files};
+use super::lesson::{Files, Wanted};
 use super::output::{self, Body, Content};
 use super::trace::Way;
 use super::{Common, Ending, lesson, mistake};
@@ -84,7 +84,7 @@ impl CompareArgs {
 
 pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
     let problem =
-        lesson::load(&args.lesson, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
+        lesson::load(&args.lesson, &args.common, Files::allowed(args.allow_outside), Wanted::Example)?;
     lesson::one_call(&problem, "compares variants", &args.lesson)?;
     let sequence = sequence(args, &problem)?;
     let twice = args.variants.iter().enumerate().find(|(at, variant)| args.variants[..*at].contains(variant));

@@ -7,7 +7,7 @@ use clap::Args;
 use colored::Colorize;
 use jiff::civil::Date;
 
-use super::lesson::{Claims, Files};
+use super::lesson::{Files, Wanted};
 use super::output::{self, Content};
 use super::terminal::Terminal;
 use super::{Common, Ending, command, lesson, params};
@@ -96,7 +96,7 @@ fn key(name: &str) -> String {
 }
 
 fn load(name: &str, args: &LearnArgs) -> Outcome<Workshop> {
-    let problem = lesson::load(name, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
+    let problem = lesson::load(name, &args.common, Files::allowed(args.allow_outside), Wanted::Course)?;
     Ok(workshop(problem))
 }
 
@@ -184,7 +184,7 @@ struct Entry {
 fn list(progress: &Progress, args: &LearnArgs) -> Outcome<Ending> {
     let mut entries = Vec::new();
     for lesson in builtin::all() {
-        let problem = lesson::load(lesson.name, &args.common, Files::Inside, Claims::LeftAlone)?;
+        let problem = lesson::load(lesson.name, &args.common, Files::Inside, Wanted::Course)?;
         let (title, topic) = (problem.title.clone(), problem.course.topics.iter().min().copied());
         let parts = workshop(problem).parts();
         let ids: Vec<&str> = parts.iter().filter_map(id).collect();

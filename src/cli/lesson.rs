@@ -29,11 +29,12 @@ pub(super) fn source(name: &str) -> String {
 ///
 /// # Errors
 /// Everything that is wrong with the file; a name that is neither a lesson nor a file.
-pub(super) fn load(name: &str, common: &Common, files: Files, claims: Claims) -> Outcome<Problem> {
+pub(super) fn load(name: &str, common: &Common, files: Files, wanted: Wanted) -> Outcome<Problem> {
     let options = Options {
         language: language(common),
         allow_outside: files == Files::Anywhere,
-        pin_claims: claims == Claims::Checked,
+        pin_claims: wanted == Wanted::All,
+        teaches: wanted != Wanted::Example,
     };
     let mut problem = read(name, &options)?;
     if problem.title.is_empty() {
@@ -110,13 +111,15 @@ impl Files {
     }
 }
 
-/// Whether a verb checks what the lesson claims.
+/// What a verb wants of a lesson.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Claims {
-    /// It does.
-    Checked,
-    /// It only computes.
-    LeftAlone,
+pub(super) enum Wanted {
+    /// The worked example.
+    Example,
+    /// Its course, too.
+    Course,
+    /// Its claims as well, to be checked.
+    All,
 }
 
 fn read(name: &str, options: &Options) -> Outcome<Problem> {

@@ -7,7 +7,7 @@ mod schema;
 use clap::{Args, Subcommand};
 use colored::Colorize;
 
-use super::lesson::{Claims, Files};
+use super::lesson::{Files, Wanted};
 use super::output::{self, Content};
 use super::{Common, Ending, command, lesson};
 use crate::course::validate::{self, Scope, Tally, Verdict};
@@ -109,7 +109,7 @@ fn list(common: &Common) -> Outcome<Ending> {
     let mut grid =
         Grid { corner: t!("lesson"), columns: vec![t!("title")], align: vec![Side::Left], ..Grid::default() };
     for lesson in builtin::all() {
-        let problem = lesson::load(lesson.name, common, Files::Inside, Claims::LeftAlone)?;
+        let problem = lesson::load(lesson.name, common, Files::Inside, Wanted::Example)?;
         grid.rows.push(lesson.name.to_owned());
         grid.cells.push(vec![visible(&problem.title)]);
     }
@@ -130,7 +130,7 @@ fn show(name: &str, common: &Common) -> Outcome<Ending> {
         Some(lesson) => lesson.text.to_owned(),
         None => {
             // Only what is a lesson is shown, and its control characters are shown, not sent.
-            let problem = lesson::load(name, common, Files::Inside, Claims::LeftAlone)?;
+            let problem = lesson::load(name, common, Files::Inside, Wanted::Example)?;
             problem.text.lines().map(|line| visible(line) + "\n").collect()
         }
     };
@@ -147,7 +147,7 @@ fn validate_all(args: &ValidateArgs, common: &Common) -> Outcome<Ending> {
     let mut broken: Vec<Fault> = Vec::new();
     let mut false_ones: Vec<Fault> = Vec::new();
     for name in &all {
-        match lesson::load(name, common, Files::allowed(args.allow_outside), Claims::Checked)
+        match lesson::load(name, common, Files::allowed(args.allow_outside), Wanted::All)
             .and_then(|problem| judge(problem, name))
         {
             Ok((workshop, verdict)) if verdict.faults.is_empty() => {

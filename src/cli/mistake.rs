@@ -19,7 +19,8 @@ pub(super) fn named(typed: &str, flag: &str) -> Outcome<Meant> {
 
 /// What to say where a problem has nothing that could be got wrong in this way: what it takes, and where there is some.
 pub(super) fn has_no_meaning((mistake, forms): Meant, lesson: &str, common: &Common, flag: &str) -> Fault {
-    let options = Options { language: language(common), allow_outside: false, pin_claims: false };
+    let options =
+        Options { language: language(common), allow_outside: false, pin_claims: false, teaches: false };
     let applies = |lesson: &&builtin::Builtin| {
         let Ok(problem) = builtin::load(lesson, &options) else { return false };
         let call = problem.call();

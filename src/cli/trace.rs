@@ -13,7 +13,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 
 use super::common::counted_from_one;
-use super::lesson::{Claims, Files};
+use super::lesson::{Files, Wanted};
 use super::select::Selection;
 use super::{Common, Ending, explain, interactive, lesson};
 use crate::fault::{Fault, Faults, Outcome};
@@ -151,7 +151,7 @@ pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
     }
     refusals::refuse(args)?;
     let problem =
-        lesson::load(&args.lesson, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
+        lesson::load(&args.lesson, &args.common, Files::allowed(args.allow_outside), Wanted::Example)?;
     refusals::of_a_stack(args, &problem)?;
     let problem = lesson::with_runs_told(problem, args.common.page(Layout::Rows).digits);
     let (call, source) = (problem.call(), lesson::source(&args.lesson));

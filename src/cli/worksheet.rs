@@ -4,7 +4,7 @@ use std::io;
 
 use clap::{Args, ValueEnum};
 
-use super::lesson::{Claims, Files};
+use super::lesson::{Files, Wanted};
 use super::output::{self, Content, Sink};
 use super::{Common, Ending, lesson};
 use crate::course::worksheet::drawing::{self, Drawing, Masked};
@@ -194,7 +194,7 @@ fn as_flag(fault: Fault) -> Fault {
 
 fn exercise(args: &WorksheetArgs, name: &str, digits: usize) -> Outcome<Exercise> {
     let problem: Problem =
-        lesson::load(name, &args.common, Files::allowed(args.allow_outside), Claims::LeftAlone)?;
+        lesson::load(name, &args.common, Files::allowed(args.allow_outside), Wanted::Example)?;
     let source = lesson::source(name);
     let plan = attention::plan(&problem.call()).map_err(|fault| Faults::from(fault.in_source(&source)))?;
     worksheet::sheet::fits_paper(plan.steps()).map_err(|faults| faults.in_source(&source))?;

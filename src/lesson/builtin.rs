@@ -1,5 +1,6 @@
 //! The lessons that come with the program.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use super::{Options, Problem, parse_guarded};
@@ -67,7 +68,24 @@ pub fn all() -> &'static [Builtin] {
 /// # Errors
 /// None, as long as the lessons that come with `mha` are right.
 pub fn load(lesson: &Builtin, options: &Options) -> Outcome<Problem> {
-    parse_guarded(lesson.text, &format!("{}.yaml", lesson.name), Path::new("."), options)
+    let source = format!("{}.yaml", lesson.name);
+    let example = if options.teaches { lesson.text.into() } else { without_course(lesson.text) };
+    parse_guarded(&example, &source, Path::new("."), options)
+}
+
+/// The text of a lesson without its section `course`: from that key to the next one that is not indented.
+fn without_course(text: &str) -> Cow<'_, str> {
+    let Some(from) = text.find("\ncourse:").map(|at| at + 1) else { return text.into() };
+    let mut to = text.len();
+    let mut at = from;
+    for line in text[from..].split_inclusive('\n') {
+        if at > from && line.starts_with(|c: char| c.is_ascii_lowercase()) {
+            to = at;
+            break;
+        }
+        at += line.len();
+    }
+    [&text[..from], &text[to..]].concat().into()
 }
 
 /// The lesson of that name.
@@ -85,6 +103,20 @@ mod tests {
         for lesson in all() {
             let problem = parse(lesson.text, lesson.name, Path::new("."), &Options::default());
             assert!(problem.is_ok(), "{}\n{}", lesson.name, problem.err().unwrap());
+        }
+    }
+
+    #[test]
+    fn an_example_is_its_lesson_without_the_course() {
+        for lesson in all() {
+            let whole = load(lesson, &Options::default()).unwrap();
+            let example = load(lesson, &Options { teaches: false, ..Options::default() }).unwrap();
+            assert!(example.course.parts.is_empty(), "{}", lesson.name);
+            assert_eq!(example.inputs, whole.inputs, "{}", lesson.name);
+            assert_eq!(example.course.runs, whole.course.runs, "{}", lesson.name);
+            assert_eq!(example.story, whole.story, "{}", lesson.name);
+            assert_eq!(example.claims.len(), whole.claims.len(), "{}", lesson.name);
+            assert_eq!(example.quiz, whole.quiz, "{}", lesson.name);
         }
     }
 

@@ -72,11 +72,14 @@ pub struct Options {
     /// Whether claims get their places, and tolerances from the digits typed: another pass over the text, which a verb
     /// that checks no claims does without (they are then `None` and NaN).
     pub pin_claims: bool,
+    /// Whether the course of a lesson of our own is read: a verb that does not teach it does without. A person's own
+    /// lesson is read whole, so that everything wrong with it is told.
+    pub teaches: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { language: Language::default(), allow_outside: false, pin_claims: true }
+        Self { language: Language::default(), allow_outside: false, pin_claims: true, teaches: true }
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::lesson::{self, Claims, Files};
+use crate::cli::lesson::{self, Files, Wanted};
 use crate::cli::output::{self, Content};
 use crate::cli::{Common, Ending, command};
 use crate::course::pages::{self, File, Format, Leaf};
@@ -90,7 +90,7 @@ pub(super) fn run(args: &RenderArgs) -> Outcome<Ending> {
 fn leaf(name: &str, args: &RenderArgs, format: Format) -> Outcome<Leaf> {
     let common = &args.common;
     let source = lesson::source(name);
-    let problem = lesson::load(name, common, Files::allowed(args.allow_outside), Claims::Checked)?;
+    let problem = lesson::load(name, common, Files::allowed(args.allow_outside), Wanted::All)?;
     let lang = match language() {
         Language::En => "en",
         Language::Zh => "zh",

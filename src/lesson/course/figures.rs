@@ -96,7 +96,10 @@ pub(super) fn words(node: &Node, reader: &mut Reader) -> Option<String> {
 
 /// Gives cited numbers the digits that they were typed with: 5.00 is not 5.0.
 pub(in crate::lesson) fn pin(text: &str, course: &mut Course) {
-    if !course.parts.iter().any(|part| matches!(part, Part::Table(_))) {
+    let is_cited = |figure: &Figure| matches!(figure, Figure::Words(words) if words.parse::<f64>().is_ok());
+    let cites = |part: &Part| matches!(part, Part::Table(table) if table.rows.iter().flatten().any(is_cited));
+    // Another pass over the text: only where there is such a number.
+    if !course.parts.iter().any(cites) {
         return;
     }
     walk(text, |met| {
