@@ -48,7 +48,7 @@ pub(super) struct LearnArgs {
     #[arg(long, value_name = "LESSON", num_args = 0..=1, conflicts_with_all = ["lesson", "from", "again", "plain"])]
     forget: Option<Option<String>>,
     /// Print the whole lesson as text, tables line by line, and ask nothing
-    #[arg(long, requires = "lesson")]
+    #[arg(long, requires = "lesson", conflicts_with_all = ["from", "again"])]
     plain: bool,
     /// Let the lesson name files outside its folder
     #[arg(long)]
@@ -111,11 +111,6 @@ fn teach(name: &str, store: &Store, args: &LearnArgs) -> Outcome<Ending> {
     let page = args.common.page(Layout::Rows);
     let runner = |words: &[String]| command::output(words, page.width);
     let setter = Setter { page, colours: args.common.colours(), plain: args.plain, runner: &runner };
-    if !can_ask(args) {
-        let text = whole(&workshop, &setter);
-        output::write(&args.common, Content::Text, |out| write!(out, "{text}"))?;
-        return Ok(Ending::Done);
-    }
     let stops = workshop.parts().iter().filter(|part| id(part).is_some()).count();
     if let Some(from) = args.from.filter(|from| *from > stops) {
         let fault = Fault::new(
@@ -124,6 +119,11 @@ fn teach(name: &str, store: &Store, args: &LearnArgs) -> Outcome<Ending> {
             t!("choose one of them"),
         );
         return Err(fault.in_source("--from").into());
+    }
+    if !can_ask(args) {
+        let text = whole(&workshop, &setter);
+        output::write(&args.common, Content::Text, |out| write!(out, "{text}"))?;
+        return Ok(Ending::Done);
     }
     let mut console = terminal()?;
     let keeper = Keeper::new(store, &key(name), today());

@@ -56,6 +56,14 @@ fn lessons_steps_heads_and_sequences_that_are_not_there() {
         "--sequence",
     );
     case("no lesson to compare", &["compare", "nosuch"], "there is no lesson called nosuch", "LESSON");
+    // Two heads asks ten times in all.
+    case(
+        "an eleventh question",
+        &["learn", "two-heads", "--from", "11"],
+        "there is no question 11",
+        "--from",
+    );
+    case("no lesson to learn", &["learn", "two-head"], "there is no lesson called two-head", "LESSON");
     case("no lesson to show", &["lessons", "show", "masc"], "there is no lesson called masc", "LESSON");
     case(
         "no lesson to validate",
