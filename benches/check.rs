@@ -120,6 +120,7 @@ fn call(n: usize, d_model: usize) -> Call {
         layers: None,
         batch: None,
         inputs,
+        elsewhere: mha::plan::Shapes::new(),
     }
 }
 

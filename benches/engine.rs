@@ -62,7 +62,13 @@ fn call(n: usize) -> Call {
     for projection in Projection::ALL {
         inputs.insert(Name::W(projection).into(), matrix(D_MODEL, D_MODEL, 0.08));
     }
-    Call { attention: Attention::multi_head(D_MODEL, HEADS), layers: None, batch: None, inputs }
+    Call {
+        attention: Attention::multi_head(D_MODEL, HEADS),
+        layers: None,
+        batch: None,
+        inputs,
+        elsewhere: mha::plan::Shapes::new(),
+    }
 }
 
 fn flag(name: &str, default: usize) -> usize {

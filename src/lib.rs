@@ -18,6 +18,7 @@
 //! - [`lesson`]: a lesson file in, a [`lesson::Problem`] out
 //! - [`exact`]: a trace once more, in fractions, roots and powers of e where its numbers allow it; stands on `ops`
 //!   and `trace`
+//! - [`model`]: real weights and a text in, the same kind of plan out; one architecture a file
 //! - [`trace`]: running a plan and keeping what was asked for
 //! - [`plan`]: steps, the attention builder, stacks of layers, rewrites (variants, ablations)
 //! - [`ops`]: one operation a file: compute, formula, explanation, cost
@@ -35,6 +36,7 @@ pub mod exact;
 pub mod fault;
 pub mod lesson;
 pub mod mistakes;
+pub mod model;
 pub mod number;
 pub mod ops;
 pub mod params;

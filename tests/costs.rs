@@ -32,7 +32,7 @@ fn call(attention: Attention, n_q: usize, n_kv: usize, biases: bool) -> Call {
             put(Name::B(projection), 1, columns);
         }
     }
-    Call { attention, layers: None, batch: None, inputs }
+    Call { attention, layers: None, batch: None, inputs, elsewhere: mha::plan::Shapes::new() }
 }
 
 fn cost(call: &Call) -> Cost {

@@ -27,7 +27,13 @@ fn article() -> Call {
     for projection in Projection::ALL {
         inputs.insert(Name::W(projection).into(), Arc::new(DMatrix::identity(4, 4)));
     }
-    Call { attention: Attention::multi_head(4, 2), layers: None, batch: None, inputs }
+    Call {
+        attention: Attention::multi_head(4, 2),
+        layers: None,
+        batch: None,
+        inputs,
+        elsewhere: mha::plan::Shapes::new(),
+    }
 }
 
 /// All cells of a step as they are written.

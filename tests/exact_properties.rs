@@ -146,7 +146,7 @@ impl Drawn {
             sinks: self.sinks.then(|| numbers.list(h)),
             fully_masked_rows: self.meaning,
         };
-        Call { attention, layers: None, batch: None, inputs }
+        Call { attention, layers: None, batch: None, inputs, elsewhere: mha::plan::Shapes::new() }
     }
 }
 

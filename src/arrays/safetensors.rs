@@ -59,6 +59,8 @@ pub struct Described {
     pub shape: Vec<usize>,
     /// The type as the file names it (`BF16`, `F8_E4M3`).
     pub dtype: String,
+    /// Where in the file its first byte stands.
+    pub start: u64,
     /// Bytes in the file: as many as shape and type ask for.
     pub bytes: u64,
 }
@@ -68,9 +70,10 @@ pub struct Described {
 /// # Errors
 /// Where the file is missing or its header damaged, or where the tensors do not fill the rest of the file.
 pub fn contents(path: &Path) -> Outcome<Contents> {
-    let Checkpoint { tensors, metadata, .. } = Checkpoint::open(path)?;
+    let Checkpoint { tensors, metadata, data_start, .. } = Checkpoint::open(path)?;
     let tensors = tensors.into_iter().map(|(name, info)| Described {
         name,
+        start: data_start + info.data_offsets.0 as u64,
         dtype: info.dtype.to_string(),
         bytes: (info.data_offsets.1 - info.data_offsets.0) as u64,
         shape: info.shape,

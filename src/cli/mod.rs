@@ -12,6 +12,8 @@ mod lesson;
 mod lessons;
 mod mistake;
 mod mistakes;
+#[expect(dead_code, reason = "the verbs come next")]
+mod model;
 mod output;
 mod params;
 mod params_model;

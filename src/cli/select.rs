@@ -118,8 +118,14 @@ mod tests {
         let mut inputs = crate::plan::Inputs::new();
         inputs.insert(Name::X.into(), Arc::new(DMatrix::from_element(3, 4, 1.0)));
         inputs.extend(Projection::ALL.map(|p| (Name::W(p).into(), square.clone())));
-        attention::plan(&Call { attention: Attention::multi_head(4, 2), layers: None, batch: None, inputs })
-            .unwrap()
+        attention::plan(&Call {
+            attention: Attention::multi_head(4, 2),
+            layers: None,
+            batch: None,
+            inputs,
+            elsewhere: crate::plan::Shapes::new(),
+        })
+        .unwrap()
     }
 
     fn chosen(steps: &[&str], heads: &[usize]) -> Vec<String> {

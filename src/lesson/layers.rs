@@ -16,7 +16,7 @@ use super::reader::{Given, Node, Reader, Spot};
 use super::rules::{self, Matrices};
 use super::sizes::{self, Sequences, Sizes, Start};
 use crate::ops::LayerNorm;
-use crate::plan::{Call, Layer, Layers, Name, NormPlace, Projection, StepId};
+use crate::plan::{Call, FeedForward, Layer, Layers, Name, Norm, NormPlace, Projection, StepId};
 
 /// The most layers of a stack.
 const MAX_LAYERS: usize = 512;
@@ -221,9 +221,10 @@ pub(super) fn apply(file: File, typed: &TypedLayers, reader: &mut Reader) -> Opt
         inputs.extend(own.into_iter().map(|(id, matrix)| (id.in_layer(Some(sizes.layer)), matrix)));
         let attention = rules::call(&file, sizes, reader);
         let norms = [0, 1].map(|which| norm(typed, sizes, which, reader));
-        let feed_forward = network.map(|network| network.activation());
+        let feed_forward =
+            network.map(|network| FeedForward { activation: network.activation(), is_gated: false });
         if let (Some(attention), [Some(before), Some(after)]) = (attention, norms) {
-            layers.push(Layer { attention, norms: [before, after], feed_forward });
+            layers.push(Layer { attention, norms: [before, after], found_norms: None, feed_forward });
         }
     }
     let (first, _) = settled.first()?;
@@ -234,8 +235,13 @@ pub(super) fn apply(file: File, typed: &TypedLayers, reader: &mut Reader) -> Opt
     };
     let labels = rules::labels(&file, &Start::Embeddings { x, x_kv: None }, first, reader);
     let attention = layers.first()?.attention.clone();
-    let stack = Layers { layers, norm: typed.norm, residual: typed.residual, last };
-    rules::problem(file, labels?, Call { attention, layers: Some(stack), batch: None, inputs }, reader)
+    let stack = Layers { first: 0, start: None, layers, norm: typed.norm, residual: typed.residual, last };
+    rules::problem(
+        file,
+        labels?,
+        Call { attention, layers: Some(stack), batch: None, inputs, elsewhere: crate::plan::Shapes::new() },
+        reader,
+    )
 }
 
 /// A stack attends to itself, from x on.
@@ -283,7 +289,7 @@ fn check_width(file: &File, sizes: &Sizes, own: &Matrices, reader: &mut Reader) 
 }
 
 /// One of a layer's two norms.
-fn norm(typed: &TypedLayers, sizes: &Sizes, which: usize, reader: &mut Reader) -> Option<LayerNorm> {
+fn norm(typed: &TypedLayers, sizes: &Sizes, which: usize, reader: &mut Reader) -> Option<Norm> {
     let mut numbers = |given: &Given<Typed>, stream: Stream| match given {
         Given::Absent => Some(None),
         Given::Faulty => None,
@@ -294,5 +300,5 @@ fn norm(typed: &TypedLayers, sizes: &Sizes, which: usize, reader: &mut Reader) -
     };
     let gain = numbers(&typed.gain, Stream::NORM_GAIN[which]);
     let shift = numbers(&typed.shift, Stream::NORM_SHIFT[which]);
-    Some(LayerNorm { eps: typed.eps, gain: gain?, shift: shift? })
+    Some(Norm::Layer(LayerNorm { eps: typed.eps, gain: gain?, shift: shift? }))
 }

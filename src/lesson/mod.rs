@@ -396,6 +396,7 @@ impl Problem {
             layers: self.layers.clone(),
             batch: self.batch,
             inputs: self.inputs.clone(),
+            elsewhere: crate::plan::Shapes::new(),
         }
     }
 }

@@ -48,7 +48,18 @@ pub(super) fn apply(file: File, reader: &mut Reader) -> Option<Problem> {
     }
     let labels = labels(&file, &start, &sizes, reader);
     let attention = call(&file, &sizes, reader);
-    problem(file, labels?, Call { attention: attention?, layers: None, batch: sizes.batch, inputs }, reader)
+    problem(
+        file,
+        labels?,
+        Call {
+            attention: attention?,
+            layers: None,
+            batch: sizes.batch,
+            inputs,
+            elsewhere: crate::plan::Shapes::new(),
+        },
+        reader,
+    )
 }
 
 /// A lesson's words around its call.

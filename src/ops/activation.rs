@@ -11,6 +11,10 @@ pub enum Activation {
     /// x/2 · (1 + erf(x/√2)): x times the chance that a standard normal number is below x (Hendrycks & Gimpel 2016), exact
     /// as PyTorch computes it unless told otherwise, not the approximation with tanh.
     Gelu,
+    /// x/2 · (1 + tanh(√(2/π) · (x + 0.044715 · x³))): the approximation that GPT-2 and Gemma use (Hendrycks & Gimpel 2016).
+    GeluTanh,
+    /// x / (1 + e^(−x)): x times the logistic function of itself (Elfwing et al. 2017).
+    Silu,
     /// max(0, x)
     Relu,
     /// x
@@ -25,12 +29,23 @@ impl Activation {
                 let above = (x / T::of(std::f64::consts::SQRT_2)).error_function();
                 T::of(0.5) * x * (T::one() + above)
             }
+            Self::GeluTanh => {
+                let cubed = x + T::of(CUBIC) * x * x * x;
+                let above = (T::of(ROOT_2_OVER_PI) * cubed).hyperbolic_tangent();
+                T::of(0.5) * x * (T::one() + above)
+            }
+            Self::Silu => x / (T::one() + (-x).exponential()),
             // Not a number stays what it is.
             Self::Relu if x < T::zero() => T::zero(),
             Self::Relu | Self::Identity => x,
         }
     }
 }
+
+/// The weight of the cube in the approximation of GELU.
+const CUBIC: f64 = 0.044_715;
+/// √(2/π)
+const ROOT_2_OVER_PI: f64 = std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2;
 
 impl Operation for Activation {
     fn shape(&self, inputs: &[Shape]) -> Result<Shape, String> {
@@ -48,6 +63,8 @@ impl Operation for Activation {
         let x = &signs.inputs[0];
         let right = match self {
             Self::Gelu => format!("0.5 · {x} · (1 + erf({x} / √2))"),
+            Self::GeluTanh => format!("0.5 · {x} · (1 + tanh(√(2/π) · ({x} + {CUBIC} · {x}³)))"),
+            Self::Silu => format!("{x} / (1 + e^(−{x}))"),
             Self::Relu => format!("max(0, {x})"),
             Self::Identity => x.clone(),
         };
@@ -62,6 +79,16 @@ impl Operation for Activation {
                 let root = Expr::Number(2.0).apply(Function::Sqrt);
                 let above = Expr::Sum(vec![Expr::Number(1.0), x().over(root).apply(Function::Erf)]);
                 Expr::Product(vec![Expr::Number(0.5), x(), above])
+            }
+            Self::GeluTanh => {
+                let cube = Expr::Product(vec![Expr::Number(CUBIC), x(), x(), x()]);
+                let inside = Expr::Product(vec![Expr::Number(ROOT_2_OVER_PI), Expr::Sum(vec![x(), cube])]);
+                let above = Expr::Sum(vec![Expr::Number(1.0), inside.apply(Function::Tanh)]);
+                Expr::Product(vec![Expr::Number(0.5), x(), above])
+            }
+            Self::Silu => {
+                let power = Expr::Number(0.0).minus(x()).apply(Function::Exp);
+                x().over(Expr::Sum(vec![Expr::Number(1.0), power]))
             }
             Self::Relu if is_a_number => Expr::Max(vec![Expr::Number(0.0), x()]),
             Self::Relu | Self::Identity => x(),
@@ -78,6 +105,13 @@ impl Operation for Activation {
                 other_functions: cells,
                 ..Cost::default()
             },
+            Self::GeluTanh => Cost {
+                other_multiplications: 6 * cells,
+                additions: 2 * cells,
+                other_functions: cells,
+                ..Cost::default()
+            },
+            Self::Silu => Cost { additions: cells, exponentials: cells, divisions: cells, ..Cost::default() },
             Self::Relu | Self::Identity => Cost::default(),
         }
     }
@@ -87,12 +121,22 @@ impl Operation for Activation {
         let below = numbers().filter(|x| **x < 0.0).count();
         let all = numbers().count();
         match self {
-            Self::Gelu if below == 1 => {
+            Self::Gelu | Self::GeluTanh if below == 1 => {
                 t!("GELU keeps what is large and fades out what is below 0: 1 of %{all} is.", all)
             }
-            Self::Gelu => {
+            Self::Gelu | Self::GeluTanh => {
                 t!(
                     "GELU keeps what is large and fades out what is below 0: %{below} of %{all} are.",
+                    below,
+                    all
+                )
+            }
+            Self::Silu if below == 1 => {
+                t!("SiLU keeps what is large and fades out what is below 0: 1 of %{all} is.", all)
+            }
+            Self::Silu => {
+                t!(
+                    "SiLU keeps what is large and fades out what is below 0: %{below} of %{all} are.",
                     below,
                     all
                 )
@@ -129,6 +173,17 @@ mod tests {
         {
             assert_abs_diff_eq!(*is, expected, epsilon = 1e-14);
         }
+    }
+
+    /// silu(1) = 1 / (1 + e⁻¹) = 0.7310585786300049, silu(−1) = that − 1; the tanh form is within 0.0005 of GELU, and of 1
+    /// it is 0.5 · (1 + tanh(0.7978845608028654 · 1.044715)) = 0.8411919906082768.
+    #[test]
+    fn gates_of_real_models_bend_as_written() {
+        let silu = row(Activation::Silu, &[1.0, -1.0, 0.0]);
+        for (is, expected) in silu.iter().zip([0.731_058_578_630_004_9, -0.268_941_421_369_995_1, 0.0]) {
+            assert_abs_diff_eq!(*is, expected, epsilon = 1e-15);
+        }
+        assert_abs_diff_eq!(row(Activation::GeluTanh, &[1.0])[0], 0.841_191_990_608_276_8, epsilon = 1e-14);
     }
 
     #[test]

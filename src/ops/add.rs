@@ -5,34 +5,40 @@ use nalgebra::DMatrix;
 use super::{Arithmetic, Cost, Expr, Formula, Operation, Real, Shape, Signs, Told, View, equal};
 use crate::words::t;
 
-/// a + b, both n × d_model: a layer's part adds what it found to what it was given (He et al. 2016; Vaswani et al. 2017,
+/// a + b, and + c where there are three, all n × d_model: a layer's part adds what it found to what it was given (He et al. 2016; Vaswani et al. 2017,
 /// §3.1).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Add;
 
 impl Operation for Add {
     fn shape(&self, inputs: &[Shape]) -> Result<Shape, String> {
-        let [a, b] = inputs else { return Err("two matrices are added".to_owned()) };
-        equal("rows of what is added", a.0, b.0)?;
-        equal("columns of what is added", a.1, b.1)?;
+        let [a, others @ ..] = inputs else { return Err("matrices are added".to_owned()) };
+        for b in others {
+            equal("rows of what is added", a.0, b.0)?;
+            equal("columns of what is added", a.1, b.1)?;
+        }
         Ok(*a)
     }
 
     fn compute<T: Real>(&self, inputs: &[View<'_, T>], _: Arithmetic) -> DMatrix<T> {
-        inputs[0] + inputs[1]
+        let mut sum = inputs[0].into_owned();
+        for input in &inputs[1..] {
+            sum += input;
+        }
+        sum
     }
 
     fn formula(&self, signs: &Signs) -> Formula {
-        let [a, b] = [&signs.inputs[0], &signs.inputs[1]];
-        signs.formula(format!("{a} + {b}"), " + ", &signs.facing_inputs())
+        signs.formula(signs.inputs.join(" + "), " + ", &signs.facing_inputs())
     }
 
-    fn explain(&self, row: usize, column: usize, _: &[View<'_, f64>]) -> Expr {
-        Expr::Sum(vec![Expr::cell(0, row, column), Expr::cell(1, row, column)])
+    fn explain(&self, row: usize, column: usize, inputs: &[View<'_, f64>]) -> Expr {
+        Expr::Sum((0..inputs.len()).map(|input| Expr::cell(input, row, column)).collect())
     }
 
     fn cost(&self, inputs: &[Shape]) -> Cost {
-        let additions = inputs.first().map_or(0, |(r, c)| *r as u128 * *c as u128);
+        let each = inputs.first().map_or(0, |(r, c)| *r as u128 * *c as u128);
+        let additions = each * inputs.len().saturating_sub(1) as u128;
         Cost { additions, ..Cost::default() }
     }
 

@@ -18,6 +18,7 @@ mod mask;
 mod mask_times;
 mod mix;
 mod mix_transposed;
+mod multiply;
 mod online_softmax;
 mod project;
 mod project_blocks;
@@ -63,6 +64,7 @@ pub use mask::Mask;
 pub use mask_times::MaskTimes;
 pub use mix::Mix;
 pub use mix_transposed::MixTransposed;
+pub use multiply::Multiply;
 pub use online_softmax::{FinishSoftmax, OnlineSoftmax};
 pub use project::Project;
 pub use project_blocks::ProjectBlocks;
@@ -169,7 +171,7 @@ operations! {
     Given, Project, Columns, Rows, RmsNorm, Rope, Scores, Softcap, Bias, Mask, Softmax, SinkWeight, Mix, Concat,
     Average, SplitHeads, MergeHeads, Batched, OnlineSoftmax, FinishSoftmax,
     // What stands around attention in a layer.
-    LayerNorm, Add, Activation, Same,
+    LayerNorm, Add, Activation, Multiply, Same,
     // What a rewrite puts in the place of a head's own.
     Zero, Swapped,
     // What wrong computations of attention do in place of the right one.

@@ -97,7 +97,7 @@ pub(super) fn add(
         outputs.push(add_head(plan, attention, Head(head), place, [q, k, v], changes)?); // n_q × d_v
     }
     let concat = plan.add(own(Name::Concat), Concat, &outputs)?; // n_q × h·d_v
-    if call.inputs.contains_key(&place.shared(Name::W(Projection::O))) {
+    if call.shape_of(place.shared(Name::W(Projection::O))).is_some() {
         return project(plan, call, place, Name::Output, Some(concat), Projection::O); // n_q × d_model
     }
     plan.note(
@@ -198,8 +198,8 @@ pub(super) fn given(plan: &mut Plan, call: &Call, id: StepId) -> Result<Option<S
     if plan.get(id).is_some() {
         return Ok(Some(id));
     }
-    let Some(value) = call.inputs.get(&id) else { return Ok(None) };
-    plan.add(id, Given { shape: value.shape() }, &[]).map(Some)
+    let Some(shape) = call.shape_of(id) else { return Ok(None) };
+    plan.add(id, Given { shape }, &[]).map(Some)
 }
 
 /// X · W + b; or what was given under that name, already projected.

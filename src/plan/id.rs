@@ -59,8 +59,12 @@ pub enum Name {
     Average,
     /// What W_O gives (n_q × d_model).
     Output,
+    /// A part of what a stack of layers starts from.
+    Embed(EmbedStep),
     /// What a stack of layers starts from (n × d_model).
     Embedding,
+    /// What W_O gives, normalised before it is added (n × d_model).
+    OutputNorm,
     /// A layer's attention, added to what the layer was given (n × d_model).
     AttentionResidual,
     /// The norm of that, where norms come after the sum (n × d_model).
@@ -165,18 +169,44 @@ words! {
         W1 = "w_1",
         /// Its bias (1 × d_ff)
         B1 = "b_1",
+        /// The matrix of a gate (d_model × d_ff)
+        WGate = "w_gate",
+        /// Its bias (1 × d_ff)
+        BGate = "b_gate",
+        /// x · W_gate + b_gate (n × d_ff)
+        Gate = "gate",
         /// x · W_1 + b_1 (n × d_ff)
         Up = "up",
         /// After the activation (n × d_ff)
         Activation = "activation",
+        /// With a gate: the gate after its activation times what W_1 gives, number by number (n × d_ff)
+        Product = "product",
         /// The matrix that narrows (d_ff × d_model)
         W2 = "w_2",
         /// Its bias (1 × d_model)
         B2 = "b_2",
         /// What it gives (n × d_model)
         Output = "output",
+        /// That, normalised before it is added (n × d_model)
+        OutputNorm = "output_norm",
         /// That, added to what it was given (n × d_model)
         Residual = "residual",
+    }
+}
+
+words! {
+    /// A part of a model's embedding.
+    EmbedStep {
+        /// A row of the vocabulary's matrix for each token (n × d_model)
+        Tokens = "tokens",
+        /// A row for each position (n × d_model)
+        Positions = "positions",
+        /// A row for each token's segment: 1st or 2nd sentence of a pair (n × d_model)
+        Segments = "segments",
+        /// All of them added (n × d_model)
+        Sum = "sum",
+        /// That, scaled (n × d_model)
+        Scaled = "scaled",
     }
 }
 

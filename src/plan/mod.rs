@@ -14,11 +14,11 @@ use std::sync::Arc;
 
 use nalgebra::DMatrix;
 
-pub use id::{FfnStep, Head, HeadStep, Name, NotAStep, Projection, Stack, StepId, TileStep};
-pub use layers::{Layer, Layers, NormPlace};
+pub use id::{EmbedStep, FfnStep, Head, HeadStep, Name, NotAStep, Projection, Stack, StepId, TileStep};
+pub use layers::{FeedForward, Layer, Layers, Norm, NormPlace, Start};
 pub use spec::Attention;
 
-use crate::fault::Fault;
+use crate::fault::{Fault, Outcome};
 use crate::ops::{Cost, Formula, Layout, Op, Operation, Real, Shape, Signs};
 
 /// What a problem brings along, by name.
@@ -27,6 +27,24 @@ pub type Inputs<T = f64> = BTreeMap<StepId, Arc<DMatrix<T>>>;
 /// The same numbers in another type; a trace takes inputs as they are, without a copy.
 pub fn inputs_as<T: Real>(inputs: &Inputs) -> Inputs<T> {
     inputs.iter().map(|(id, value)| (*id, Arc::new(value.map(T::of)))).collect()
+}
+
+/// Shapes of matrices, by name.
+pub type Shapes = BTreeMap<StepId, Shape>;
+
+/// Where a problem's numbers come from, by name: a map of matrices, or a checkpoint that is read as steps ask for it.
+pub trait Source<T: Real> {
+    /// The matrix of that name; `None` where there is none.
+    ///
+    /// # Errors
+    /// It is there, and cannot be read.
+    fn matrix(&self, id: StepId) -> Outcome<Option<Arc<DMatrix<T>>>>;
+}
+
+impl<T: Real> Source<T> for Inputs<T> {
+    fn matrix(&self, id: StepId) -> Outcome<Option<Arc<DMatrix<T>>>> {
+        Ok(self.get(&id).cloned())
+    }
 }
 
 /// One attention call, or a stack of layers around it, with its numbers: what a plan is built from.
@@ -40,9 +58,16 @@ pub struct Call {
     pub batch: Option<usize>,
     /// Embeddings (or q, k, v), projections, biases.
     pub inputs: Inputs,
+    /// The shapes of matrices that stand in a checkpoint, and are read when a step asks for them.
+    pub elsewhere: Shapes,
 }
 
 impl Call {
+    /// The shape of a matrix that was given, here or elsewhere.
+    pub fn shape_of(&self, id: StepId) -> Option<Shape> {
+        self.inputs.get(&id).map(|matrix| matrix.shape()).or_else(|| self.elsewhere.get(&id).copied())
+    }
+
     /// The attention of every layer; of a call without layers its own.
     pub fn attentions(&self) -> impl Iterator<Item = &Attention> {
         let own = self.layers.is_none().then_some(&self.attention);
@@ -223,6 +248,9 @@ impl Plan {
         let learned = |step: &Step| match &step.op {
             Op::Given(_) if names::is_learned(step.id.name) => step.shape.0 as u128 * step.shape.1 as u128,
             Op::LayerNorm(norm) => norm.parameters() as u128,
+            Op::RmsNorm(norm) if !matches!(step.id.name, Name::QNorm | Name::KNorm | Name::Head(..)) => {
+                norm.gain.len() as u128
+            }
             _ => 0,
         };
         self.steps.iter().map(learned).sum()

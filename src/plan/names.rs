@@ -1,6 +1,6 @@
 //! What steps are called in a title and in a formula, and what their rows and columns stand for.
 
-use super::{Axis, FfnStep, Head, HeadStep, Name, Projection, Stack, StepId, TileStep};
+use super::{Axis, EmbedStep, FfnStep, Head, HeadStep, Name, Projection, Stack, StepId, TileStep};
 use crate::ops::Role;
 use crate::words::t;
 
@@ -42,7 +42,9 @@ fn title_of(name: Name) -> String {
         Name::Concat => t!("head outputs side by side"),
         Name::Average => t!("the mean of the heads' outputs"),
         Name::Output => t!("the output, after W_O"),
+        Name::Embed(step) => of_embedding(step),
         Name::Embedding => t!("what the layers start from"),
+        Name::OutputNorm => t!("what attention gives, normalised"),
         Name::AttentionResidual => t!("the residual stream after attention"),
         Name::AttentionNorm => t!("the residual stream after attention, normalised"),
         Name::Ffn(step) => of_ffn(step),
@@ -81,11 +83,26 @@ fn of_head(step: HeadStep) -> String {
     }
 }
 
+fn of_embedding(step: EmbedStep) -> String {
+    match step {
+        EmbedStep::Tokens => t!("the embeddings of the tokens"),
+        EmbedStep::Positions => t!("the embeddings of the positions"),
+        EmbedStep::Segments => t!("the embeddings of the segments"),
+        EmbedStep::Sum => t!("all embeddings added"),
+        EmbedStep::Scaled => t!("all embeddings added, and scaled"),
+    }
+}
+
 fn of_ffn(step: FfnStep) -> String {
     match step {
         FfnStep::X => t!("what the feed-forward network is given"),
         FfnStep::W1 => t!("the feed-forward matrix W_1"),
         FfnStep::B1 => t!("the feed-forward bias b_1"),
+        FfnStep::WGate => t!("the feed-forward matrix W_gate"),
+        FfnStep::BGate => t!("the feed-forward bias b_gate"),
+        FfnStep::Gate => t!("the gate of the feed-forward network"),
+        FfnStep::Product => t!("the feed-forward network, times its gate"),
+        FfnStep::OutputNorm => t!("what the feed-forward network gives, normalised"),
         FfnStep::Up => t!("the feed-forward network, after W_1"),
         FfnStep::Activation => t!("the feed-forward network, after its activation"),
         FfnStep::W2 => t!("the feed-forward matrix W_2"),
@@ -97,7 +114,10 @@ fn of_ffn(step: FfnStep) -> String {
 
 /// Whether a matrix of that name is learned: a projection or a bias.
 pub fn is_learned(name: Name) -> bool {
-    let of_ffn = matches!(name, Name::Ffn(FfnStep::W1 | FfnStep::B1 | FfnStep::W2 | FfnStep::B2));
+    let of_ffn = matches!(
+        name,
+        Name::Ffn(FfnStep::W1 | FfnStep::B1 | FfnStep::W2 | FfnStep::B2 | FfnStep::WGate | FfnStep::BGate)
+    );
     of_ffn || matches!(name, Name::W(_) | Name::B(_))
 }
 
@@ -139,8 +159,9 @@ pub fn role(name: Name) -> Role {
         Name::W(projection) => Role::Projection(projection.letter().to_ascii_uppercase()),
         Name::Ffn(FfnStep::W1) => Role::Projection('1'),
         Name::Ffn(FfnStep::W2) => Role::Projection('2'),
-        Name::B(_) | Name::BQkv | Name::Ffn(FfnStep::B1 | FfnStep::B2) => Role::Bias,
-        Name::Ffn(FfnStep::Up) => Role::Widened,
+        Name::Ffn(FfnStep::WGate) => Role::Projection('g'),
+        Name::B(_) | Name::BQkv | Name::Ffn(FfnStep::B1 | FfnStep::B2 | FfnStep::BGate) => Role::Bias,
+        Name::Ffn(FfnStep::Up | FfnStep::Gate) => Role::Widened,
         Name::Ffn(FfnStep::Output) => Role::Narrowed,
         Name::Q => Role::Queries,
         Name::K => Role::Keys,
@@ -228,13 +249,27 @@ fn sign_of(name: Name) -> String {
         Name::Concat => "concat".to_owned(),
         Name::Average => "average".to_owned(),
         Name::Output => "output".to_owned(),
+        Name::Embed(step) => match step {
+            EmbedStep::Tokens => "E_tokens",
+            EmbedStep::Positions => "E_positions",
+            EmbedStep::Segments => "E_segments",
+            EmbedStep::Sum => "E_sum",
+            EmbedStep::Scaled => "E_scaled",
+        }
+        .to_owned(),
         Name::Embedding => "E".to_owned(),
+        Name::OutputNorm => "outputⁿ".to_owned(),
         Name::AttentionResidual => "R".to_owned(),
         Name::AttentionNorm => "N".to_owned(),
         Name::Ffn(step) => match step {
             FfnStep::X => "F",
             FfnStep::W1 => "W_1",
             FfnStep::B1 => "b_1",
+            FfnStep::WGate => "W_gate",
+            FfnStep::BGate => "b_gate",
+            FfnStep::Gate => "Γ",
+            FfnStep::Product => "P",
+            FfnStep::OutputNorm => "Dⁿ",
             FfnStep::Up => "U",
             FfnStep::Activation => "G",
             FfnStep::W2 => "W_2",
@@ -269,11 +304,10 @@ pub fn axes(name: Name) -> (Axis, Axis) {
         Name::X | Name::Q | Name::QNorm | Name::Qkv | Name::Concat | Name::Average | Name::Output => {
             (Axis::Queries, Axis::Features)
         }
-        Name::Ffn(FfnStep::W1 | FfnStep::W2) => (Axis::Features, Axis::Features),
-        Name::Ffn(FfnStep::B1 | FfnStep::B2) => (Axis::One, Axis::Features),
-        Name::Embedding | Name::AttentionResidual | Name::AttentionNorm | Name::Ffn(_) => {
-            (Axis::Queries, Axis::Features)
-        }
+        Name::Ffn(FfnStep::W1 | FfnStep::W2 | FfnStep::WGate) => (Axis::Features, Axis::Features),
+        Name::Ffn(FfnStep::B1 | FfnStep::B2 | FfnStep::BGate) => (Axis::One, Axis::Features),
+        Name::Embed(_) | Name::Embedding | Name::OutputNorm => (Axis::Queries, Axis::Features),
+        Name::AttentionResidual | Name::AttentionNorm | Name::Ffn(_) => (Axis::Queries, Axis::Features),
         Name::Hidden | Name::Final => (Axis::Queries, Axis::Features),
         Name::XKv | Name::K | Name::V | Name::KNorm => (Axis::Keys, Axis::Features),
         Name::W(_) | Name::WQkv | Name::Stack(_) => (Axis::Features, Axis::Features),

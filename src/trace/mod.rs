@@ -31,6 +31,18 @@ enum Value<T> {
     Block { of: usize, row: usize, column: usize },
 }
 
+impl Trace<f32> {
+    /// The same numbers in double precision, for the views.
+    pub fn widened(&self) -> Trace<f64> {
+        let wide = |value: &Value<f32>| match value {
+            Value::Own(matrix) => Value::Own(Arc::new(matrix.map(f64::from))),
+            Value::Block { of, row, column } => Value::Block { of: *of, row: *row, column: *column },
+        };
+        let values = self.values.iter().map(|value| value.as_ref().map(wide)).collect();
+        Trace { plan: self.plan.clone(), values }
+    }
+}
+
 impl<T: Real> Trace<T> {
     /// The plan that was run.
     pub fn plan(&self) -> &Plan {

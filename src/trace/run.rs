@@ -8,7 +8,7 @@ use nalgebra::DMatrix;
 use super::{Trace, Value};
 use crate::fault::{Fault, Outcome};
 use crate::ops::{Arithmetic, Op, Operation, Real, View};
-use crate::plan::{Inputs, Plan, Step, StepId};
+use crate::plan::{Inputs, Plan, Source, Step, StepId};
 
 /// Which values a trace keeps.
 #[derive(Debug, Clone)]
@@ -22,10 +22,10 @@ pub enum Keep {
 /// Computes a plan's steps from its inputs.
 ///
 /// # Errors
-/// A number that is too large for the type.
+/// A number that is too large for the type; inputs that cannot be read.
 pub fn run_plan<T: Real>(
     plan: Arc<Plan>,
-    inputs: &Inputs<T>,
+    inputs: &dyn Source<T>,
     keep: &Keep,
     arithmetic: Arithmetic,
 ) -> Outcome<Trace<T>> {
@@ -209,15 +209,17 @@ impl<'a, T: Real> Engine<'a, T> {
         &self,
         step: &Step,
         place: usize,
-        inputs: &Inputs<T>,
+        inputs: &dyn Source<T>,
         lane: Option<&Lane<T>>,
         arithmetic: Arithmetic,
     ) -> Outcome<Option<Value<T>>> {
         if !self.wanted[place] {
             return Ok(None);
         }
-        if let Some(given) = inputs.get(&step.id).filter(|_| step.inputs.is_empty()) {
-            return Ok(Some(Value::Own(given.clone())));
+        if step.inputs.is_empty()
+            && let Some(given) = inputs.matrix(step.id)?
+        {
+            return Ok(Some(Value::Own(given)));
         }
         if let Some(block) = self.block(step, lane) {
             return Ok(Some(block));

@@ -105,7 +105,7 @@ impl Drawn {
             sinks: self.sinks.then(|| numbers.list(h)),
             fully_masked_rows: FullyMaskedRows::Zeros,
         };
-        Call { attention, layers: None, batch: None, inputs }
+        Call { attention, layers: None, batch: None, inputs, elsewhere: mha::plan::Shapes::new() }
     }
 
     fn mask(&self, kind: u8, h: usize, numbers: &mut Numbers) -> Mask {

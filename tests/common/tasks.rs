@@ -183,7 +183,7 @@ impl Task {
             fully_masked_rows: FullyMaskedRows::Zeros,
             ..Attention::multi_head(self.d_model, h)
         };
-        Call { attention, layers: None, batch: self.batch, inputs }
+        Call { attention, layers: None, batch: self.batch, inputs, elsewhere: mha::plan::Shapes::new() }
     }
 
     fn masks(&self, numbers: &mut Numbers) -> Vec<Mask> {

@@ -283,10 +283,11 @@ fn noun(name: Name) -> Noun {
         Name::Concat => many(t!("concatenated heads")),
         Name::Average => one(t!("mean of the heads' outputs")),
         Name::Output => one(t!("output")),
-        Name::Embedding | Name::AttentionResidual | Name::AttentionNorm | Name::Hidden | Name::Final => {
+        Name::Embed(_) => many(names::kind(name)),
+        Name::Embedding | Name::OutputNorm | Name::AttentionResidual | Name::AttentionNorm => {
             one(names::kind(name))
         }
-        Name::Ffn(_) => one(names::kind(name)),
+        Name::Ffn(_) | Name::Hidden | Name::Final => one(names::kind(name)),
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn open(path: &Path) -> Outcome<WeightFile> {
 
 /// The tensor with its numbers counted.
 pub(super) fn stored(tensor: Described, path: &Path) -> Result<StoredTensor, Fault> {
-    let Described { name, shape, dtype, bytes } = tensor;
+    let Described { name, shape, dtype, bytes, .. } = tensor;
     let shape: Vec<u64> = shape.into_iter().map(|axis| axis as u64).collect();
     // The reader has multiplied them already; a product that is asked for again is checked again.
     let count =

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{FfnStep, Head, HeadStep, Name, Projection, Stack, StepId, TileStep};
+use super::{EmbedStep, FfnStep, Head, HeadStep, Name, Projection, Stack, StepId, TileStep};
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -28,6 +28,8 @@ impl fmt::Display for Name {
             Self::Concat => f.write_str("concat"),
             Self::Average => f.write_str("average"),
             Self::Output => f.write_str("output"),
+            Self::Embed(step) => write!(f, "embedding.{}", step.word()),
+            Self::OutputNorm => f.write_str("output_norm"),
             Self::Embedding => f.write_str("embedding"),
             Self::AttentionResidual => f.write_str("attention_residual"),
             Self::AttentionNorm => f.write_str("attention_norm"),
@@ -91,6 +93,9 @@ impl FromStr for StepId {
             ["ffn", word] => {
                 Name::Ffn(*FfnStep::ALL.iter().find(|step| step.word() == *word).ok_or_else(wrong)?)
             }
+            ["embedding", word] => {
+                Name::Embed(*EmbedStep::ALL.iter().find(|step| step.word() == *word).ok_or_else(wrong)?)
+            }
             [word] => plain(word).ok_or_else(wrong)?,
             _ => return Err(wrong()),
         };
@@ -114,6 +119,7 @@ fn plain(word: &str) -> Option<Name> {
         Name::Average,
         Name::Output,
         Name::Embedding,
+        Name::OutputNorm,
         Name::AttentionResidual,
         Name::AttentionNorm,
         Name::Hidden,
@@ -136,8 +142,9 @@ mod tests {
         let ffn = FfnStep::ALL.iter().map(|step| Name::Ffn(*step));
         let plain =
             [Name::X, Name::W(Projection::O), Name::Concat, Name::Embedding, Name::Hidden, Name::Final];
-        let around = [Name::AttentionResidual, Name::AttentionNorm];
-        for name in head.chain(tile).chain(stack).chain(ffn).chain(plain).chain(around) {
+        let around = [Name::AttentionResidual, Name::AttentionNorm, Name::OutputNorm];
+        let embed = EmbedStep::ALL.iter().map(|step| Name::Embed(*step));
+        for name in head.chain(tile).chain(stack).chain(ffn).chain(embed).chain(plain).chain(around) {
             for (sequence, layer) in [(None, None), (Some(3), None), (None, Some(0)), (Some(3), Some(11))] {
                 let id = StepId { sequence, layer, name };
                 assert_eq!(id.to_string().parse(), Ok(id), "{id}");

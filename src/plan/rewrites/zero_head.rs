@@ -36,7 +36,13 @@ mod tests {
         for projection in Projection::ALL {
             inputs.insert(Name::W(projection).into(), Arc::new(DMatrix::identity(2, 2)));
         }
-        Call { attention: Attention::multi_head(2, 2), layers: None, batch: None, inputs }
+        Call {
+            attention: Attention::multi_head(2, 2),
+            layers: None,
+            batch: None,
+            inputs,
+            elsewhere: crate::plan::Shapes::new(),
+        }
     }
 
     fn run(plan: Plan) -> Trace<f64> {

@@ -125,6 +125,7 @@ impl Author<'_> {
             | Op::LayerNorm(_)
             | Op::Add(_)
             | Op::Activation(_)
+            | Op::Multiply(_)
             | Op::Same(_)
             | Op::Zero(_)
             | Op::Swapped(_)

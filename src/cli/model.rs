@@ -1,0 +1,65 @@
+//! The flags that name a model and what it reads, the same for every verb.
+
+use clap::Args;
+
+use crate::fault::{Fault, Outcome};
+use crate::model::{Model, Passage, Text};
+
+/// A model, and a text for it.
+#[derive(Debug, Clone, Args)]
+pub(super) struct ModelArgs {
+    /// Real weights instead of a lesson: a model's folder, a .gguf file, or the name of a model that ships with mha
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// The text that the model reads
+    #[arg(long, value_name = "TEXT", requires = "model", conflicts_with = "tokens")]
+    text: Option<String>,
+    /// The second sentence, for models that read pairs
+    #[arg(long, value_name = "TEXT", requires = "text")]
+    pair: Option<String>,
+    /// Token ids in place of a text, with commas (5,8,13); nothing is added to them
+    #[arg(long, value_name = "IDS", requires = "model", value_delimiter = ',')]
+    tokens: Vec<u32>,
+}
+
+impl ModelArgs {
+    /// Whether a model was named.
+    pub(super) fn is_given(&self) -> bool {
+        self.model.is_some()
+    }
+
+    /// The model.
+    ///
+    /// # Errors
+    /// None was named, or it cannot be opened.
+    pub(super) fn opened(&self) -> Outcome<Model> {
+        match &self.model {
+            Some(name) => Model::open(name),
+            None => {
+                let why = "this is about the heads of real weights";
+                let remedy = "name a model: --model DIR, --model file.gguf, or --model induction";
+                Err(Fault::new("no model was named", why, remedy).in_source("--model").into())
+            }
+        }
+    }
+
+    /// What the model reads.
+    ///
+    /// # Errors
+    /// There is nothing to read, or the model cannot read it.
+    pub(super) fn passage(&self, model: &Model) -> Outcome<Passage> {
+        let text = match (&self.text, &self.pair) {
+            (Some(text), None) => Text::One(text.clone()),
+            (Some(text), Some(pair)) => Text::Pair(text.clone(), pair.clone()),
+            (None, _) if !self.tokens.is_empty() => Text::Ids(self.tokens.clone()),
+            (None, _) => {
+                let remedy = "add --text \"The animal didn't cross the street because it was too tired\", or --tokens 5,8,13";
+                let why = "a model has attention only where it reads something";
+                return Err(Fault::new("there is no text for the model", why, remedy)
+                    .in_source("--text")
+                    .into());
+            }
+        };
+        model.read(&text)
+    }
+}

@@ -1,0 +1,174 @@
+//! What an architecture makes of a config: layers, and which tensor each of their matrices is.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use nalgebra::DMatrix;
+
+use super::Checkpoint;
+use super::readout::Readout;
+use crate::fault::{Fault, Outcome};
+use crate::ops::Shape;
+use crate::plan::spec::Positions;
+use crate::plan::{Layers, StepId};
+
+/// A model's layers, and which tensor each of their matrices is.
+#[derive(Debug, Clone)]
+pub struct Blueprint {
+    /// The family as people call it: `BERT`, `Llama`.
+    pub family: &'static str,
+    /// The layers of a text of no length: rotary positions are empty until the text is known ([`Blueprint::layers`]).
+    pub layers: Layers,
+    /// Where the rows of the embedding stand.
+    pub embeddings: Embeddings,
+    /// The tensor of every learned matrix, by the name of its step (`layer.1.w_q`).
+    pub matrices: BTreeMap<StepId, Stored>,
+    /// The language head; `None` where the checkpoint has none.
+    pub readout: Option<Readout>,
+    /// Tokens that a text may have at most, where positions are learned or the config sets a limit.
+    pub most_tokens: Option<usize>,
+    /// Whether a query sees only what stands before it.
+    pub is_causal: bool,
+}
+
+/// Where the rows of the embedding stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Embeddings {
+    /// The tensor of the vocabulary (vocabulary × d_model).
+    pub tokens: String,
+    /// The tensor of the positions, and the row of the first one (RoBERTa: 2).
+    pub positions: Option<(String, usize)>,
+    /// The tensor of the segments.
+    pub segments: Option<String>,
+}
+
+/// How a learned matrix stands in a checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stored {
+    /// Outputs in rows (out × in), as PyTorch's `nn.Linear` has it; these rows one after the other, all where it is `None`.
+    Linear {
+        /// The tensor.
+        tensor: String,
+        /// Which outputs.
+        outputs: Option<Vec<Range<usize>>>,
+    },
+    /// Inputs in rows (in × out), as GPT-2 has it; these columns one after the other, all where it is `None`.
+    Conv {
+        /// The tensor.
+        tensor: String,
+        /// Which outputs.
+        outputs: Option<Vec<Range<usize>>>,
+    },
+    /// A bias: these numbers of a tensor with one axis, all where it is `None`.
+    Bias {
+        /// The tensor.
+        tensor: String,
+        /// Which outputs.
+        outputs: Option<Vec<Range<usize>>>,
+    },
+}
+
+impl Stored {
+    /// All of an `nn.Linear`'s weight.
+    pub fn linear(tensor: impl Into<String>) -> Self {
+        Self::Linear { tensor: tensor.into(), outputs: None }
+    }
+
+    /// All of a bias.
+    pub fn bias(tensor: impl Into<String>) -> Self {
+        Self::Bias { tensor: tensor.into(), outputs: None }
+    }
+
+    fn parts(&self) -> (&str, Option<&[Range<usize>]>) {
+        match self {
+            Self::Linear { tensor, outputs }
+            | Self::Conv { tensor, outputs }
+            | Self::Bias { tensor, outputs } => (tensor, outputs.as_deref()),
+        }
+    }
+
+    /// The shape of the matrix as a step reads it (in × out; a bias 1 × out).
+    ///
+    /// # Errors
+    /// There is no such tensor, or it has another number of axes, or fewer outputs.
+    pub fn shape(&self, checkpoint: &dyn Checkpoint) -> Outcome<Shape> {
+        let (tensor, outputs) = self.parts();
+        let shape = checkpoint.shape(tensor)?;
+        let (inputs, all) = match (self, shape) {
+            (Self::Linear { .. }, [out, inputs]) | (Self::Conv { .. }, [inputs, out]) => (*inputs, *out),
+            (Self::Bias { .. }, [out]) => (1, *out),
+            _ => {
+                let axes = if matches!(self, Self::Bias { .. }) { "one axis" } else { "two axes" };
+                let what = format!("tensor {tensor} has the shape {shape:?}, and needs {axes}");
+                return Err(refused(checkpoint, what, "its config.json says so"));
+            }
+        };
+        let Some(outputs) = outputs else { return Ok((inputs, all)) };
+        if outputs.iter().any(|range| range.start > range.end || range.end > all) {
+            let last = outputs.iter().map(|range| range.end).max().unwrap_or(0);
+            let what = format!("tensor {tensor} has {all} outputs, and needs {last}");
+            return Err(refused(checkpoint, what, "queries, keys and values are packed in it"));
+        }
+        Ok((inputs, outputs.iter().map(ExactSizeIterator::len).sum()))
+    }
+
+    /// The matrix as a step reads it (in × out; a bias 1 × out).
+    ///
+    /// # Errors
+    /// What [`Stored::shape`] refuses; the file cannot be read.
+    pub fn read(&self, checkpoint: &dyn Checkpoint) -> Outcome<DMatrix<f32>> {
+        let (inputs, out) = self.shape(checkpoint)?;
+        let (tensor, outputs) = self.parts();
+        let first = checkpoint.shape(tensor)?.first().copied().unwrap_or(0);
+        Ok(match self {
+            // Rows of outputs, read as columns: the transposed matrix without moving a number.
+            Self::Linear { .. } | Self::Bias { .. } => {
+                let mut numbers = Vec::with_capacity(inputs * out);
+                for range in ranges(outputs, first) {
+                    numbers.extend(checkpoint.rows(tensor, range)?);
+                }
+                DMatrix::from_vec(inputs, out, numbers)
+            }
+            Self::Conv { .. } => {
+                let all = checkpoint.rows(tensor, 0..inputs)?;
+                let stride = all.len() / inputs.max(1);
+                let columns: Vec<usize> = ranges(outputs, stride).into_iter().flatten().collect();
+                DMatrix::from_fn(inputs, out, |r, c| all[r * stride + columns[c]])
+            }
+        })
+    }
+}
+
+/// These outputs, or all of them.
+fn ranges(outputs: Option<&[Range<usize>]>, all: usize) -> Vec<Range<usize>> {
+    outputs.map_or_else(|| std::iter::once(0..all).collect(), <[_]>::to_vec)
+}
+
+impl Blueprint {
+    /// The layers for a text of so many tokens.
+    pub fn layers(&self, tokens: usize) -> Layers {
+        let mut layers = self.layers.clone();
+        let positions: Vec<f64> = (0..tokens).map(|position| position as f64).collect();
+        for layer in &mut layers.layers {
+            if let Positions::Rope(rope) = &mut layer.attention.positions {
+                rope.q_positions.clone_from(&positions);
+                rope.k_positions.clone_from(&positions);
+            }
+        }
+        layers
+    }
+
+    /// The matrix of a step.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn matrix(&self, checkpoint: &dyn Checkpoint, id: StepId) -> Outcome<Option<Arc<DMatrix<f32>>>> {
+        self.matrices.get(&id).map(|stored| stored.read(checkpoint).map(Arc::new)).transpose()
+    }
+}
+
+fn refused(checkpoint: &dyn Checkpoint, what: String, why: &str) -> crate::fault::Faults {
+    let remedy = "download the weights that belong to this config.json";
+    Fault::new(what, why, remedy).in_source(checkpoint.source()).into()
+}
