@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::common::counted_from_one;
 use super::lesson::{Files, Wanted};
+use super::model::ModelArgs;
 use super::output::{self, Body, Content};
 use super::trace::Way;
 use super::{Common, Ending, lesson, mistake};
@@ -27,8 +28,13 @@ use crate::views::heat::{panels, png, svg, terminal};
 #[command(after_help = help())]
 pub(super) struct CompareArgs {
     /// A name from `mha lessons`, or a lesson file; - is standard input
-    #[arg(default_value = lesson::DEFAULT)]
+    #[arg(default_value = lesson::DEFAULT, conflicts_with = "model")]
     lesson: String,
+    #[command(flatten)]
+    model: ModelArgs,
+    /// Which layer of a model, counted from 1
+    #[arg(long, value_name = "L", requires = "model", default_value_t = 1, allow_negative_numbers = true, value_parser = counted_from_one)]
+    layer: usize,
     /// What to compare, with commas: variants, and mistakes by their names in `mha mistakes`; the first is what the
     /// others are measured against
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "single-head,multi-head")]
@@ -70,7 +76,8 @@ fn help() -> String {
         "Variants:\n{}\n\nMistakes stand beside them: `mha mistakes` lists their names. Where one comes first, multi-head is put \
          before it.\n\nExamples:\n  mha compare\n  mha compare --variants multi-head,gqa:2,mqa grouped-query\n  \
          mha compare --variants multi-head,fused,flash\n  mha compare masks --variants multi-head,no-scale\n  \
-         mha compare --variants scale-missing,heads-not-split\n  mha compare --format heatmap",
+         mha compare --variants scale-missing,heads-not-split\n  mha compare --format heatmap\n  \
+         mha compare --model DIR --text 'The animal was too tired' --layer 3 --variants multi-head,gqa:2,mqa",
         list.join("\n")
     )
 }
@@ -83,9 +90,20 @@ impl CompareArgs {
 }
 
 pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
-    let problem =
-        lesson::load(&args.lesson, &args.common, Files::allowed(args.allow_outside), Wanted::Example)?;
-    lesson::one_call(&problem, "compares variants", &args.lesson)?;
+    let (problem, source) = match args.model.is_given() {
+        true => {
+            let model = args.model.opened()?;
+            let layer = args.layer - 1;
+            let problem = args.model.layer_alone(&model, layer)?;
+            (problem, model.name)
+        }
+        false => {
+            let files = Files::allowed(args.allow_outside);
+            let problem = lesson::load(&args.lesson, &args.common, files, Wanted::Example)?;
+            lesson::one_call(&problem, "compares variants", &args.lesson)?;
+            (problem, lesson::source(&args.lesson))
+        }
+    };
     let sequence = sequence(args, &problem)?;
     let twice = args.variants.iter().enumerate().find(|(at, variant)| args.variants[..*at].contains(variant));
     if let Some(twice) = twice {
@@ -103,7 +121,6 @@ pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
         }
         CompareFormat::Table | CompareFormat::Json => args.common.page(args.layout.into()),
     };
-    let source = lesson::source(&args.lesson);
     let mut sides = Vec::with_capacity(args.variants.len() + 1);
     for variant in columns(&args.variants, &problem.attention) {
         let (call, plan, form) = match variant {

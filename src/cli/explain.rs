@@ -12,11 +12,17 @@ use crate::views::stacked::file_name;
 const MOST: usize = 400;
 
 /// The cells that a text names: `head.1.scores[3,3]`, a row `head.1.scores[3]` or `[3,*]`, a column `[*,3]`, or the
-/// whole step. Names without a sequence mean `sequence` (from 0) of a batch.
+/// whole step. Names without a sequence mean `sequence` (from 0) of a batch, those without a layer `layer` (from 0) of a
+/// model.
 ///
 /// # Errors
 /// No such step, row or column; more cells than a page holds.
-pub(super) fn cells(text: &str, plan: &Plan, sequence: Option<usize>) -> Outcome<Vec<Cell>> {
+pub(super) fn cells(
+    text: &str,
+    plan: &Plan,
+    sequence: Option<usize>,
+    layer: Option<usize>,
+) -> Outcome<Vec<Cell>> {
     let text = text.trim();
     let (name, place) = match text.strip_suffix(']').and_then(|text| text.split_once('[')) {
         Some((name, place)) => (name.trim(), Some(place)),
@@ -25,7 +31,10 @@ pub(super) fn cells(text: &str, plan: &Plan, sequence: Option<usize>) -> Outcome
     let step = name
         .parse::<StepId>()
         .ok()
-        .and_then(|id| plan.get(id).or_else(|| plan.get(id.in_sequence(sequence))))
+        .and_then(|id| {
+            let here = id.in_sequence(sequence);
+            plan.get(id).or_else(|| plan.get(here)).or_else(|| plan.get(here.in_layer(layer)))
+        })
         .ok_or_else(|| no_step(name, plan))?;
     let (rows, columns) = step.shape;
     let (row, column) = match place {

@@ -12,7 +12,6 @@ mod lesson;
 mod lessons;
 mod mistake;
 mod mistakes;
-#[expect(dead_code, reason = "the verbs come next")]
 mod model;
 mod output;
 mod params;

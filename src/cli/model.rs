@@ -1,9 +1,12 @@
 //! The flags that name a model and what it reads, the same for every verb.
 
+use std::collections::HashSet;
+
 use clap::Args;
 
 use crate::fault::{Fault, Outcome};
-use crate::model::{Model, Passage, Text};
+use crate::lesson::Problem;
+use crate::model::{Model, Naming, Passage, Task, Text};
 
 /// A model, and a text for it.
 #[derive(Debug, Clone, Args)]
@@ -41,6 +44,17 @@ impl ModelArgs {
                 Err(Fault::new("no model was named", why, remedy).in_source("--model").into())
             }
         }
+    }
+
+    /// The attention of one layer (from 0) on the text, as a problem that is one attention call.
+    ///
+    /// # Errors
+    /// There is nothing to read, no such layer; what running a model refuses.
+    pub(super) fn layer_alone(&self, model: &Model, layer: usize) -> Outcome<Problem> {
+        let task = Task::new(model, self.passage(model)?)?;
+        task.attention(layer)?;
+        let trace = task.run(HashSet::from([task.input_of(layer)]))?;
+        task.problem(layer, &trace, Naming::Alone)
     }
 
     /// What the model reads.

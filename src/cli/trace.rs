@@ -1,6 +1,7 @@
 //! `mha trace`: loads a lesson, runs its plan, writes every step.
 
 mod format;
+mod model;
 mod refusals;
 mod script;
 mod write;
@@ -14,6 +15,7 @@ use clap::{Args, ValueEnum};
 
 use super::common::counted_from_one;
 use super::lesson::{Files, Wanted};
+use super::model::ModelArgs;
 use super::select::Selection;
 use super::{Common, Ending, explain, interactive, lesson};
 use crate::fault::{Fault, Faults, Outcome};
@@ -42,16 +44,25 @@ Examples:
   mha trace --layout columns                  tokens in columns: W · x, Kᵀ · Q
   mha trace --format latex --output two.tex   for pdflatex; markdown for GitHub
   mha trace --format npz --output trace.npz   for NumPy
-  mha trace --format png --output heads.png   heat maps for a slide; svg for a paper")]
+  mha trace --format png --output heads.png   heat maps for a slide; svg for a paper
+
+Real weights:
+  mha trace --model DIR --text 'The animal was too tired' --layer 3 --head 5
+                                              config.json, model.safetensors and tokenizer.json in a folder")]
 pub(super) struct TraceArgs {
     /// A name from `mha lessons`, or a lesson file; - is standard input
-    #[arg(default_value = lesson::DEFAULT)]
+    #[arg(default_value = lesson::DEFAULT, conflicts_with = "model")]
     lesson: String,
+    #[command(flatten)]
+    model: ModelArgs,
+    /// Which layer of a model, counted from 1, or `all` [default: 1]
+    #[arg(long, value_name = "L", requires = "model", allow_negative_numbers = true)]
+    layer: Option<model::Layer>,
     /// Show these steps only: names or globs, with commas (q,head.2.*)
     #[arg(long, value_name = "GLOBS", value_delimiter = ',')]
     steps: Vec<String>,
     /// Show these heads only, counted from 1 (1,3)
-    #[arg(long, value_name = "N", value_delimiter = ',', allow_negative_numbers = true, value_parser = counted_from_one)]
+    #[arg(long, visible_alias = "head", value_name = "N", value_delimiter = ',', allow_negative_numbers = true, value_parser = counted_from_one)]
     heads: Vec<usize>,
     /// One line a step instead of its table
     #[arg(long, conflicts_with = "format")]
@@ -150,6 +161,9 @@ pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
         interactive::needs_a_terminal()?;
     }
     refusals::refuse(args)?;
+    if args.model.is_given() {
+        return model::run(args);
+    }
     let problem =
         lesson::load(&args.lesson, &args.common, Files::allowed(args.allow_outside), Wanted::Example)?;
     refusals::of_a_stack(args, &problem)?;
@@ -164,7 +178,7 @@ pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
         let way = interactive::Way { layout: args.layout.into(), exact: args.exact };
         return interactive::run(problem, steps, &args.common, way, &source);
     }
-    let cells = explained(args, &plan, steps.iter().find_map(|id| id.sequence))?;
+    let cells = explained(args, &plan, steps.iter().find_map(|id| id.sequence), None)?;
     // An explanation shows the steps that it names, whichever sequence they belong to.
     let steps = if cells.is_empty() { steps } else { cells.iter().map(|cell| cell.step).collect() };
     let keep = keep(args, &plan, &steps, &problem);
@@ -269,10 +283,15 @@ fn keep(args: &TraceArgs, plan: &Plan, steps: &[StepId], problem: &Problem) -> K
 }
 
 /// The numbers to explain.
-fn explained(args: &TraceArgs, plan: &Plan, sequence: Option<usize>) -> Outcome<Vec<Cell>> {
+fn explained(
+    args: &TraceArgs,
+    plan: &Plan,
+    sequence: Option<usize>,
+    layer: Option<usize>,
+) -> Outcome<Vec<Cell>> {
     let mut cells = Vec::new();
     for text in &args.explain {
-        for cell in explain::cells(text, plan, sequence)? {
+        for cell in explain::cells(text, plan, sequence, layer)? {
             if !cells.contains(&cell) {
                 cells.push(cell);
             }

@@ -376,6 +376,31 @@ impl Problem {
         places::told(&self.text, source, spotted, untold)
     }
 
+    /// A problem that comes from a model's weights and a text: nothing is told about it but its title and a summary.
+    pub(crate) fn of_a_model(
+        call: crate::plan::Call,
+        title: String,
+        summary: String,
+        labels: Labels,
+    ) -> Self {
+        Self {
+            title,
+            summary,
+            source: String::new(),
+            attention: call.attention,
+            layers: call.layers,
+            batch: call.batch,
+            inputs: call.inputs,
+            labels,
+            story: Vec::new(),
+            claims: Vec::new(),
+            quiz: Vec::new(),
+            course: Course::default(),
+            origin: Origin::new(Path::new(""), &Options::default()),
+            text: Arc::from(""),
+        }
+    }
+
     /// Plans the attention call and runs the plan.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ pub mod blueprint;
 pub mod builtin;
 pub mod checkpoint;
 mod folder;
+pub mod layer;
 pub mod readout;
 pub mod task;
 pub mod text;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 
 pub use blueprint::{Blueprint, Embeddings, Stored};
 pub use checkpoint::Checkpoint;
+pub use layer::{Naming, head_title};
 pub use task::Task;
 pub use text::{Passage, Text, Tokens};
 

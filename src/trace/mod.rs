@@ -43,6 +43,15 @@ impl Trace<f32> {
     }
 }
 
+impl Trace<f64> {
+    /// The same numbers as those of another plan's steps, by their names.
+    pub fn over(&self, plan: Arc<Plan>) -> Self {
+        let own = |id: StepId| self.get(id).map(|value| Value::Own(Arc::new(value.into_owned())));
+        let values = plan.ids().into_iter().map(own).collect();
+        Self { plan, values }
+    }
+}
+
 impl<T: Real> Trace<T> {
     /// The plan that was run.
     pub fn plan(&self) -> &Plan {

@@ -76,7 +76,7 @@ fn alone(args: &TraceArgs, problem: &Problem, made: &WrongRun) -> Outcome<()> {
     };
     let plan = made.wrong.plan();
     let steps = choose(args, problem, &plan.ids())?;
-    let cells = explained(args, plan, steps.iter().find_map(|id| id.sequence))?;
+    let cells = explained(args, plan, steps.iter().find_map(|id| id.sequence), None)?;
     let steps = if cells.is_empty() { steps } else { cells.iter().map(|cell| cell.step).collect() };
     write::write(args, &labelled, &made.wrong, &steps, &cells)
 }
