@@ -59,6 +59,7 @@ fn rope() -> Positions {
         theta: 10000.0,
         layout: RopeLayout::HalfSplit,
         dims: 4,
+        scaling: None,
         q_positions: vec![0.0, 1.0, 2.0],
         k_positions: vec![0.0, 1.0, 2.0],
     })

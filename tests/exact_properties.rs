@@ -115,6 +115,7 @@ impl Drawn {
                 theta: 100.0,
                 layout,
                 dims,
+                scaling: None,
                 q_positions: positions.clone(),
                 k_positions: positions,
             })

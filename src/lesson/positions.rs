@@ -190,6 +190,7 @@ fn settle_rope(rope: &TypedRope, sizes: &Sizes, reader: &mut Reader) -> Option<R
         theta: rope.theta,
         layout: rope.layout,
         dims: rope.dims.unwrap_or(d_k),
+        scaling: None,
         q_positions: q_positions?,
         k_positions: k_positions?,
     })

@@ -9,8 +9,8 @@ use nalgebra::DMatrix;
 use super::Checkpoint;
 use super::readout::Readout;
 use crate::fault::{Fault, Outcome};
-use crate::ops::Shape;
-use crate::plan::spec::Positions;
+use crate::ops::{RopeScaling, Shape};
+use crate::plan::spec::{Positions, RopeSpec};
 use crate::plan::{Layers, StepId};
 
 /// A model's layers, and which tensor each of their matrices is.
@@ -30,6 +30,52 @@ pub struct Blueprint {
     pub most_tokens: Option<usize>,
     /// Whether a query sees only what stands before it.
     pub is_causal: bool,
+    /// What long texts do to the rotary positions of a layer (from 0), where they do something.
+    pub stretch: BTreeMap<usize, Stretch>,
+}
+
+/// What a text longer than those that a model was first trained on does to its rotary positions.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stretch {
+    /// Beyond so many tokens pairs turn at other frequencies (LongRoPE: Ding et al. 2024).
+    Beyond {
+        /// The last length to which nothing changes.
+        tokens: usize,
+        /// What then takes the place of the layer's own frequencies.
+        scaling: RopeScaling,
+    },
+    /// Beyond so many tokens the base grows with every further one (`dynamic` in transformers): in a text of n tokens it
+    /// is theta · (factor · n / tokens − factor + 1)^(dims / (dims − 2)).
+    Growing {
+        /// The last length to which nothing changes.
+        tokens: usize,
+        /// How quickly the base grows.
+        factor: f64,
+    },
+}
+
+impl Stretch {
+    /// The frequencies in a text of so many tokens, where they are others.
+    fn scaling(&self, rope: &RopeSpec, length: usize) -> Option<RopeScaling> {
+        match self {
+            Self::Beyond { tokens, scaling } => (length > *tokens).then(|| scaling.clone()),
+            Self::Growing { tokens, factor } => (length > *tokens).then(|| {
+                let dims = rope.dims as f64;
+                let grown = factor * length as f64 / *tokens as f64 - (factor - 1.0);
+                let theta = rope.theta * libm::pow(grown, dims / (dims - 2.0));
+                let frequency = |pair| libm::pow(theta, -2.0 * pair as f64 / dims);
+                RopeScaling { frequencies: (0..rope.dims / 2).map(frequency).collect(), factor: 1.0 }
+            }),
+        }
+    }
+
+    /// Tokens that the stretched model reads, where this says more about it than its config's own limit.
+    pub fn most_tokens(&self) -> Option<usize> {
+        match self {
+            Self::Beyond { .. } => None,
+            Self::Growing { tokens, factor } => Some((*tokens as f64 * factor.max(1.0)) as usize),
+        }
+    }
 }
 
 /// Where the rows of the embedding stand.
@@ -39,8 +85,26 @@ pub struct Embeddings {
     pub tokens: String,
     /// The tensor of the positions, and the row of the first one (RoBERTa: 2).
     pub positions: Option<(String, usize)>,
+    /// The token that takes no position of its own, but the row before the first (RoBERTa's padding).
+    pub padding: Option<u32>,
     /// The tensor of the segments.
     pub segments: Option<String>,
+}
+
+impl Embeddings {
+    /// The tensor of the positions, and the row of each token.
+    pub fn position_rows(&self, ids: &[u32]) -> Option<(&str, Vec<usize>)> {
+        let (tensor, first) = self.positions.as_ref()?;
+        let mut next = *first;
+        let row = |id: &u32| {
+            if self.padding == Some(*id) {
+                return first.saturating_sub(1);
+            }
+            next += 1;
+            next - 1
+        };
+        Some((tensor, ids.iter().map(row).collect()))
+    }
 }
 
 /// How a learned matrix stands in a checkpoint.
@@ -150,10 +214,14 @@ impl Blueprint {
     pub fn layers(&self, tokens: usize) -> Layers {
         let mut layers = self.layers.clone();
         let positions: Vec<f64> = (0..tokens).map(|position| position as f64).collect();
-        for layer in &mut layers.layers {
+        for (number, layer) in layers.layers.iter_mut().enumerate() {
             if let Positions::Rope(rope) = &mut layer.attention.positions {
                 rope.q_positions.clone_from(&positions);
                 rope.k_positions.clone_from(&positions);
+                let scaling = self.stretch.get(&number).and_then(|stretch| stretch.scaling(rope, tokens));
+                if scaling.is_some() {
+                    rope.scaling = scaling;
+                }
             }
         }
         layers

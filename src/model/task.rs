@@ -66,11 +66,10 @@ impl<'m> Task<'m> {
     fn embedded(&self, step: EmbedStep) -> Outcome<Option<Arc<DMatrix<f32>>>> {
         let embeddings = &self.model.blueprint.embeddings;
         let ids = &self.passage.ids;
-        let (tensor, rows): (&str, Vec<usize>) = match (step, &embeddings.positions, &embeddings.segments) {
+        let positions = embeddings.position_rows(ids);
+        let (tensor, rows): (&str, Vec<usize>) = match (step, positions, &embeddings.segments) {
             (EmbedStep::Tokens, ..) => (&embeddings.tokens, ids.iter().map(|id| *id as usize).collect()),
-            (EmbedStep::Positions, Some((tensor, first)), _) => {
-                (tensor, (0..ids.len()).map(|position| first + position).collect())
-            }
+            (EmbedStep::Positions, Some((tensor, rows)), _) => (tensor, rows),
             (EmbedStep::Segments, _, Some(tensor)) => (tensor, self.passage.segments.clone()),
             _ => return Ok(None),
         };

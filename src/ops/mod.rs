@@ -74,7 +74,7 @@ pub use real::{Arithmetic, Real, View, product};
 pub use rearrange::{Place, Rearrange};
 pub use reweighed::Reweighed;
 pub use rms_norm::RmsNorm;
-pub use rope::{Rope, RopeLayout};
+pub use rope::{Rope, RopeLayout, RopeScaling};
 pub use rope_wide::RopeWide;
 pub use row_share::RowShare;
 pub use rows::Rows;

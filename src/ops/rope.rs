@@ -18,8 +18,17 @@ pub enum RopeLayout {
     Interleaved,
 }
 
+/// Frequencies of a model that was stretched to longer texts than it was first trained on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RopeScaling {
+    /// The angle of each pair at position 1, in radians (dims/2).
+    pub frequencies: Arc<[f64]>,
+    /// What cos and sin are multiplied by; 1 where lengths stay (YaRN: Peng et al. 2023, §3.4).
+    pub factor: f64,
+}
+
 /// Turns pairs of columns by an angle that grows with the position: pair t of the row at position p by
-/// p · theta^(−2t/dims). Columns from `dims` on stay as they are.
+/// p · theta^(−2t/dims), or by p times its own frequency where those are scaled. Columns from `dims` on stay as they are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rope {
     /// Base of the frequencies.
@@ -28,6 +37,8 @@ pub struct Rope {
     pub layout: RopeLayout,
     /// How many columns rotate; even.
     pub dims: usize,
+    /// Frequencies in place of those of theta.
+    pub scaling: Option<RopeScaling>,
     /// One a row.
     pub positions: Arc<[f64]>,
 }
@@ -58,7 +69,17 @@ impl Rope {
 
     /// The angle of pair `pair` at `position`, in radians.
     pub fn angle(&self, position: f64, pair: usize) -> f64 {
-        position * libm::pow(self.theta, -2.0 * pair as f64 / self.dims as f64)
+        position * self.frequency(pair)
+    }
+
+    fn frequency(&self, pair: usize) -> f64 {
+        let scaled = self.scaling.as_ref().and_then(|scaling| scaling.frequencies.get(pair)).copied();
+        scaled.unwrap_or_else(|| libm::pow(self.theta, -2.0 * pair as f64 / self.dims as f64))
+    }
+
+    /// What cos and sin are multiplied by, where that changes anything.
+    fn factor(&self) -> Option<f64> {
+        self.scaling.as_ref().map(|scaling| scaling.factor).filter(|factor| *factor != 1.0)
     }
 }
 
@@ -69,6 +90,9 @@ impl Operation for Rope {
         if self.dims > shape.1 || self.dims % 2 == 1 {
             return Err(format!("{} rotating columns of {}", self.dims, shape.1));
         }
+        if let Some(scaling) = &self.scaling {
+            equal("pairs of columns and frequencies", self.dims / 2, scaling.frequencies.len())?;
+        }
         Ok(*shape)
     }
 
@@ -77,7 +101,10 @@ impl Operation for Rope {
         DMatrix::from_fn(x.nrows(), x.ncols(), |r, c| {
             let turned = |pair| {
                 let angle = self.angle(self.positions[r], pair);
-                (T::of(libm::cos(angle)), T::of(libm::sin(angle)))
+                let turned = [T::of(libm::cos(angle)), T::of(libm::sin(angle))];
+                let [cos, sin] =
+                    self.factor().map_or(turned, |factor| turned.map(|part| part * T::of(factor)));
+                (cos, sin)
             };
             match self.part(c) {
                 Part::Still => x[(r, c)],
@@ -99,21 +126,42 @@ impl Operation for Rope {
             RopeLayout::HalfSplit => t!("half-split"),
             RopeLayout::Interleaved => t!("interleaved"),
         };
-        signs.formula(
-            t!(
+        let (theta, dims) = (self.theta, self.dims);
+        let equation = match (&self.scaling, self.factor()) {
+            (None, _) => t!(
                 "%{x}, pair t = 0, 1, … turned by position · %{theta}^(−2t/%{dims}) (%{layout})",
                 x,
-                theta = self.theta,
-                dims = self.dims,
+                theta,
+                dims,
                 layout
             ),
-            "",
-            &signs.facing_inputs(),
-        )
+            (Some(_), None) => t!(
+                "%{x}, pair t = 0, 1, … turned by position · scaled %{theta}^(−2t/%{dims}) (%{layout})",
+                x,
+                theta,
+                dims,
+                layout
+            ),
+            (Some(_), Some(factor)) => t!(
+                "%{factor} · %{x}, pair t = 0, 1, … turned by position · scaled %{theta}^(−2t/%{dims}) (%{layout})",
+                factor = crate::number::number(factor, 6),
+                x,
+                theta,
+                dims,
+                layout
+            ),
+        };
+        signs.formula(equation, "", &signs.facing_inputs())
     }
 
     fn explain(&self, row: usize, column: usize, _: &[View<'_, f64>]) -> Expr {
-        let turn = |pair, function| Expr::Number(self.angle(self.positions[row], pair)).apply(function);
+        let turn = |pair, function| {
+            let turned = Expr::Number(self.angle(self.positions[row], pair)).apply(function);
+            match self.factor() {
+                Some(factor) => Expr::Product(vec![turned, Expr::Number(factor)]),
+                None => turned,
+            }
+        };
         let times = |c, factor| Expr::Product(vec![Expr::cell(0, row, c), factor]);
         match self.part(column) {
             Part::Still => Expr::cell(0, row, column),
@@ -130,7 +178,10 @@ impl Operation for Rope {
     fn cost(&self, inputs: &[Shape]) -> Cost {
         let rows = inputs.first().map_or(0, |shape| shape.0) as u128;
         let cells = rows * self.dims as u128;
-        Cost { other_multiplications: 2 * cells, additions: cells, other_functions: cells, ..Cost::default() }
+        // With a factor also each cos and each sin is multiplied.
+        let times = if self.factor().is_some() { 3 } else { 2 };
+        let other_multiplications = times * cells;
+        Cost { other_multiplications, additions: cells, other_functions: cells, ..Cost::default() }
     }
 
     fn tell(&self, told: &Told<'_>) -> String {
@@ -160,13 +211,60 @@ impl Operation for Rope {
             1 => t!("Position %{at}.", at),
             _ => t!("Positions %{at}.", at),
         };
-        t!(
-            "%{place} Turned together: %{numbers} %{pairs}%{more}%{still}. Lengths do not change.",
-            place,
-            numbers,
-            pairs = pairs.join(&t!(", ")),
-            more,
-            still
-        )
+        let pairs = pairs.join(&t!(", "));
+        match self.factor() {
+            None => t!(
+                "%{place} Turned together: %{numbers} %{pairs}%{more}%{still}. Lengths do not change.",
+                place,
+                numbers,
+                pairs,
+                more,
+                still
+            ),
+            Some(factor) => t!(
+                "%{place} Turned together: %{numbers} %{pairs}%{more}%{still}. What was turned is then multiplied by %{factor}.",
+                place,
+                numbers,
+                pairs,
+                more,
+                still,
+                factor = told.number(factor)
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_abs_diff_eq;
+
+    /// Four columns in two pairs, (1, 3) and (2, 4), at position 2; frequencies 0.5 and 0.05, factor 3: the first pair
+    /// turns by 1 and becomes 3 · (1 cos 1 − 3 sin 1, 3 cos 1 + 1 sin 1), the second by 0.1.
+    #[test]
+    fn scaled_frequencies_take_the_place_of_those_of_theta() {
+        let x = DMatrix::from_row_slice(1, 4, &[1.0, 2.0, 3.0, 4.0]);
+        let scaling = RopeScaling { frequencies: vec![0.5, 0.05].into(), factor: 3.0 };
+        let rope = Rope {
+            theta: 10000.0,
+            layout: RopeLayout::HalfSplit,
+            dims: 4,
+            scaling: Some(scaling),
+            positions: vec![2.0].into(),
+        };
+        let is = rope.compute(&[x.as_view()], Arithmetic::Ordered);
+        let ((s, c), (s2, c2)) = (1.0f64.sin_cos(), 0.1f64.sin_cos());
+        let by_hand = [c - 3.0 * s, 2.0 * c2 - 4.0 * s2, 3.0 * c + s, 4.0 * c2 + 2.0 * s2].map(|v| 3.0 * v);
+        for (column, want) in by_hand.into_iter().enumerate() {
+            assert_abs_diff_eq!(is[(0, column)], want, epsilon = 1e-14);
+            let explained = rope.explain(0, column, &[x.as_view()]).value(&[x.as_view()]);
+            assert_eq!(explained.to_bits(), is[(0, column)].to_bits());
+        }
+        // One row, two pairs: 2 cos and 2 sin, 4 · 2 products with them, 4 with the factor, 4 sums.
+        let cost = rope.cost(&[(1, 4)]);
+        assert_eq!((cost.other_functions, cost.other_multiplications, cost.additions), (4, 12, 4));
+        let short =
+            Rope { scaling: Some(RopeScaling { frequencies: vec![0.5].into(), factor: 1.0 }), ..rope };
+        assert!(short.shape(&[(1, 4)]).is_err());
     }
 }

@@ -75,8 +75,13 @@ mod tests {
     #[test]
     fn the_second_head_turns_more_slowly() {
         let x = DMatrix::from_row_slice(1, 4, &[1.0, 2.0, 3.0, 4.0]);
-        let rope =
-            Rope { theta: 100.0, layout: RopeLayout::Interleaved, dims: 4, positions: vec![1.0].into() };
+        let rope = Rope {
+            theta: 100.0,
+            layout: RopeLayout::Interleaved,
+            dims: 4,
+            scaling: None,
+            positions: vec![1.0].into(),
+        };
         let second = RopeWide { rope, from: 2, width: 2 };
         assert_eq!(second.shape(&[(1, 4)]), Ok((1, 2)));
         let turned = second.compute(&[x.as_view()], Arithmetic::Ordered);

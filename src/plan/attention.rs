@@ -161,7 +161,8 @@ fn add_head(
 }
 
 fn turn(rope: &RopeSpec, positions: &[f64]) -> Rope {
-    Rope { theta: rope.theta, layout: rope.layout, dims: rope.dims, positions: positions.into() }
+    let RopeSpec { theta, layout, dims, .. } = *rope;
+    Rope { theta, layout, dims, scaling: rope.scaling.clone(), positions: positions.into() }
 }
 
 /// With fewer key/value heads than query heads, says whose keys and values a head reads.

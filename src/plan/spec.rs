@@ -2,7 +2,7 @@
 
 use nalgebra::DMatrix;
 
-pub use crate::ops::{FullyMaskedRows, RopeLayout, Scale};
+pub use crate::ops::{FullyMaskedRows, RopeLayout, RopeScaling, Scale};
 
 /// One attention call, in the field's words. Shapes that do not fit are refused when its plan is built.
 #[derive(Debug, Clone, PartialEq)]
@@ -142,6 +142,8 @@ pub struct RopeSpec {
     pub layout: RopeLayout,
     /// How many of the d_k columns rotate; even.
     pub dims: usize,
+    /// Frequencies in place of those of theta, where a model was stretched to longer texts.
+    pub scaling: Option<RopeScaling>,
     /// Position of each query (n_q).
     pub q_positions: Vec<f64>,
     /// Position of each key (n_kv).

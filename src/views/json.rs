@@ -173,9 +173,13 @@ pub fn config(attention: &Attention) -> Value {
                 RopeLayout::HalfSplit => "half-split",
                 RopeLayout::Interleaved => "interleaved",
             };
-            let rope = json!({"theta": rope.theta, "layout": layout, "dims": rope.dims,
+            let mut told = json!({"theta": rope.theta, "layout": layout, "dims": rope.dims,
                 "q_positions": rope.q_positions, "k_positions": rope.k_positions});
-            put("positions", json!({ "rope": rope }));
+            if let Some(scaling) = &rope.scaling {
+                told["frequencies"] = json!(*scaling.frequencies);
+                told["factor"] = json!(scaling.factor);
+            }
+            put("positions", json!({ "rope": told }));
         }
     }
     if let Some(cap) = attention.softcap {

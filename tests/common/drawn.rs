@@ -127,6 +127,7 @@ impl Drawn {
                 theta: 100.0,
                 layout,
                 dims,
+                scaling: None,
                 q_positions: (0..self.n_q).map(|p| p as f64 + 2.0).collect(),
                 k_positions: (0..self.n_kv).map(|p| p as f64).collect(),
             })

@@ -226,6 +226,7 @@ impl Task {
                 theta,
                 layout,
                 dims: self.d_k,
+                scaling: None,
                 q_positions: from(self.start, self.n_q),
                 k_positions: from(0, self.n_kv),
             })

@@ -83,6 +83,7 @@ impl Wrong {
                 theta: 100.0,
                 layout: self.layout,
                 dims: d,
+                scaling: None,
                 positions: (0..n).map(|p| p as f64).collect(),
             };
             let turned = RopeWide { rope, from: head * WIDTH, width: WIDTH };

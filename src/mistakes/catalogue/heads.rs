@@ -182,7 +182,7 @@ fn one_wide_head(draft: &mut Draft<'_>, scale: Scale) -> Option<()> {
     }
     let positions = match &old.positions {
         Positions::None => Positions::None,
-        Positions::Rope(rope) if rope.dims == old.d_k => {
+        Positions::Rope(rope) if rope.dims == old.d_k && rope.scaling.is_none() => {
             Positions::Rope(RopeSpec { dims: h * old.d_k, ..rope.clone() })
         }
         _ => return None,

@@ -177,15 +177,25 @@ fn rotation(draft: &Draft<'_>, id: StepId) -> Option<Rope> {
 }
 
 fn values_too(draft: &mut Draft<'_>) -> Option<()> {
-    let RopeSpec { theta, layout, dims, k_positions, .. } = spec(draft)?;
+    let RopeSpec { theta, layout, dims: of_keys, scaling, k_positions, .. } = spec(draft)?;
     let Attention { d_k, d_v, .. } = draft.attention;
-    let dims = if dims == d_k { d_v } else { dims.min(d_v) };
+    let dims = if of_keys == d_k { d_v } else { of_keys.min(d_v) };
+    // Scaled frequencies are given pair by pair: there are none for other pairs.
+    if scaling.is_some() && dims != of_keys {
+        return None;
+    }
     let positions: Arc<[f64]> = k_positions.into();
     for sequence in draft.sequences() {
         for head in 0..draft.heads() {
             let step = |step| Head(head).step(step).in_sequence(sequence);
             let keys = rotation(draft, step(HeadStep::KRot));
-            let rope = keys.unwrap_or(Rope { theta, layout, dims, positions: positions.clone() });
+            let rope = keys.unwrap_or_else(|| Rope {
+                theta,
+                layout,
+                dims,
+                scaling: scaling.clone(),
+                positions: positions.clone(),
+            });
             draft.put(step(HeadStep::VRot), Rope { dims, ..rope }, &[step(HeadStep::V)]);
             draft.set(step(HeadStep::Output), Mix, &[step(HeadStep::Weights), step(HeadStep::VRot)])?;
         }
@@ -204,11 +214,11 @@ fn offset_missing(draft: &mut Draft<'_>) -> Option<()> {
 }
 
 fn before_split(draft: &mut Draft<'_>) -> Option<()> {
-    let dims = spec(draft)?.dims;
+    let RopeSpec { dims, scaling, .. } = spec(draft)?;
     let attention = draft.attention.clone();
     let d_k = attention.d_k;
     let normed = attention.qk_norm.as_ref().is_some_and(|norm| norm.scope == NormScope::Head);
-    if dims != d_k || attention.num_heads < 2 || normed {
+    if dims != d_k || scaling.is_some() || attention.num_heads < 2 || normed {
         return None;
     }
     for sequence in draft.sequences() {

@@ -38,7 +38,7 @@ const LAYER_WORDS: [&str; 20] = [
 
 /// One config, with its type's defaults behind it.
 #[derive(Debug, Clone)]
-pub(super) struct Config {
+pub(crate) struct Config {
     pub(super) map: Map,
     pub(super) model_type: String,
     defaults: Json<String, JsonValue>,
@@ -65,8 +65,18 @@ impl Config {
         Self { map, model_type: model_type.to_owned(), defaults, aliases }
     }
 
-    /// A key's value: stated, or the type's default; `None` where there is neither.
-    pub(super) fn get(&self, key: &str) -> Outcome<Option<(Value, Source)>> {
+    /// A config of a type as it stands in a file, at a path inside it (`text_config`), with what the type means behind it.
+    pub(crate) fn of_model(given: Json<String, JsonValue>, model_type: &str, path: &str) -> Self {
+        let map = Map { given, path: path.to_owned(), ..Map::default() };
+        Self::new(map, model_type, &Json::new())
+    }
+
+    /// A key's value as it was written, under whatever name of it, or what the type means by its absence; `None` where
+    /// nothing is known.
+    ///
+    /// # Errors
+    /// It is stated under two names with two values, or is of a kind that the key cannot have.
+    pub(crate) fn known(&self, key: &str) -> Outcome<Option<&JsonValue>> {
         let names = self.names(key);
         let mut stated = names.iter().filter_map(|name| Some((*name, self.map.given.get(*name)?)));
         if let Some((name, value)) = stated.next() {
@@ -74,13 +84,21 @@ impl Config {
                 return Err(self.disagreement((name, value), (other, different)));
             }
             self.fits(name, value, &names)?;
-            return Ok(Some((self.value(key, name, value), Source::Stated)));
+            return Ok(Some(value));
+        }
+        Ok(names.iter().find_map(|name| self.defaults.get(*name)))
+    }
+
+    /// A key's value: stated, or the type's default; `None` where there is neither.
+    pub(super) fn get(&self, key: &str) -> Outcome<Option<(Value, Source)>> {
+        if let Some(name) = self.bare_name(key) {
+            let value = self.known(key)?;
+            return Ok(value.map(|value| (self.value(key, name, value), Source::Stated)));
         }
         if key == "num_labels" {
             return Ok(Some(self.labels()));
         }
-        let default = names.iter().find_map(|name| self.defaults.get(*name));
-        Ok(default.map(|value| (self.value(key, key, value), Source::Default)))
+        Ok(self.known(key)?.map(|value| (self.value(key, key, value), Source::Default)))
     }
 
     /// A text or a switch where the type has a number, a text where it has a switch: that is a slip, and no count comes of it.
@@ -132,7 +150,7 @@ impl Config {
     }
 
     /// The fault of a key whose value is no whole number.
-    pub(super) fn no_whole_number(&self, name: &str, value: &JsonValue) -> Fault {
+    pub(crate) fn no_whole_number(&self, name: &str, value: &JsonValue) -> Fault {
         let (value, remedy) = match value {
             JsonValue::String(text) if text.contains('\u{7f}') => ("not a number".to_owned(), plain()),
             JsonValue::String(text) if text.parse::<u64>().is_ok() => {
@@ -169,7 +187,7 @@ impl Config {
     }
 
     /// The name under which the config states a key.
-    pub(super) fn stated_name(&self, key: &str) -> Option<String> {
+    pub(crate) fn stated_name(&self, key: &str) -> Option<String> {
         self.bare_name(key).map(|name| self.path_of(name))
     }
 
@@ -328,7 +346,7 @@ const STRUCTURAL: [&str; 28] = [
 ];
 
 /// A key that the class would have to know, and does not: its name.
-pub(super) fn not_understood(config: &Config, is_read: impl Fn(&str) -> bool) -> Option<&str> {
+pub(crate) fn not_understood(config: &Config, is_read: impl Fn(&str) -> bool) -> Option<&str> {
     let says_something = |value: &JsonValue| match value {
         JsonValue::Null | JsonValue::Bool(false) => false,
         JsonValue::Number(number) => number.as_f64() != Some(0.0),

@@ -95,7 +95,7 @@ mod arithmetic;
 mod built_in;
 pub mod cache;
 pub mod change;
-mod config;
+pub(crate) mod config;
 mod expand;
 mod family;
 pub mod figures;

@@ -396,14 +396,29 @@ impl Author<'_> {
                 "turned = {module}.stack([first * cos - second * sin, second * cos + first * sin], {axis}=-1)\n    "
             ),
         };
+        let mut signature = String::new();
+        let (angle, angles, times) = match &rope.scaling {
+            None => {
+                signature = format!(", theta={}", exact(rope.theta));
+                let angles = format!("theta ** (-{module}.arange(0, {dims}, 2) / {dims})");
+                (format!("p * theta**(-2t / {dims})"), angles, String::new())
+            }
+            Some(scaling) => {
+                let angles = self.array(&scaling.frequencies, &[half], 36);
+                let times = match scaling.factor {
+                    1.0 => String::new(),
+                    factor => format!("cos, sin = {0} * cos, {0} * sin\n    ", exact(factor)),
+                };
+                ("p * frequency t".to_owned(), angles, times)
+            }
+        };
         format!(
-            "def rope(x, positions, theta={}):\n    \
-             \"\"\"Turn columns {pairs} of the row at position p by the angle p * theta**(-2t / {dims}).\"\"\"\n    \
-             angles = positions[:, None] * theta ** (-{module}.arange(0, {dims}, 2) / {dims})\n    \
+            "def rope(x, positions{signature}):\n    \
+             \"\"\"Turn columns {pairs} of the row at position p by the angle {angle}.\"\"\"\n    \
+             angles = positions[:, None] * {angles}\n    \
              cos, sin = {module}.cos(angles), {module}.sin(angles)\n    \
-             first, second = x[..., {first}], x[..., {second}]\n    \
+             {times}first, second = x[..., {first}], x[..., {second}]\n    \
              {turned}return {back}\n",
-            exact(rope.theta),
         )
     }
 }

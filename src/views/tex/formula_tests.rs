@@ -93,8 +93,13 @@ fn scores_and_what_changes_them() {
     let norm =
         r"Q_1^{\mathrm{n}} = \frac{Q_1}{\sqrt{\mathrm{mean}(Q_1^2) + \varepsilon}} \cdot \mathrm{gain}";
     case(RmsNorm { eps: 1e-6, gain: vec![2.0; 3] }, "Q₁ⁿ", &["Q₁"], norm, norm);
-    let rope =
-        Rope { theta: 10000.0, layout: RopeLayout::HalfSplit, dims: 4, positions: vec![0.0; 3].into() };
+    let rope = Rope {
+        theta: 10000.0,
+        layout: RopeLayout::HalfSplit,
+        dims: 4,
+        scaling: None,
+        positions: vec![0.0; 3].into(),
+    };
     let turned = r"Q_1^{\mathrm{r}} = Q_1,\text{ pair }t = 0, 1, \ldots\text{ turned by position} \cdot 10000^{-2t/4}\text{ (half-split)}";
     case(rope, "Q₁ʳ", &["Q₁"], turned, turned);
     let capped = r"S_1^{\mathrm{c}} = 50 \cdot \tanh\left(\frac{S_1}{50}\right)";
@@ -210,8 +215,13 @@ fn wrong_scores() {
     case(Times { factor: Scale::RootOfDk, d_k: 3 }, "Q₁", &["Q₁"], scaled, scaled);
     let scaled = r"Q_1 = Q_1 \cdot 0.5";
     case(Times { factor: Scale::Given(0.5), d_k: 3 }, "Q₁", &["Q₁"], scaled, scaled);
-    let rope =
-        Rope { theta: 10000.0, layout: RopeLayout::HalfSplit, dims: 4, positions: vec![0.0; 3].into() };
+    let rope = Rope {
+        theta: 10000.0,
+        layout: RopeLayout::HalfSplit,
+        dims: 4,
+        scaling: None,
+        positions: vec![0.0; 3].into(),
+    };
     let turned = r"Q_2^{\mathrm{r}} = Q,\text{ pair }t = 0, 1, \ldots\text{ turned by position} \cdot 10000^{-2t/4}\text{ (half-split)}";
     case(
         RopeWide { rope, from: 2, width: 2 },
