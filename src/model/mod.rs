@@ -15,6 +15,7 @@ pub mod builtin;
 pub mod checkpoint;
 mod folder;
 pub mod layer;
+pub mod limits;
 pub mod readout;
 pub mod task;
 pub mod text;
@@ -47,10 +48,12 @@ impl Model {
     /// # Errors
     /// There is no such model; its config, tensors or tokenizer cannot be read, or are of a kind that is not supported.
     pub fn open(name: &str) -> Outcome<Self> {
-        match builtin::find(name) {
+        let model = match builtin::find(name) {
             Some(builtin) => builtin::open(builtin),
             None => folder::open(std::path::Path::new(name)),
-        }
+        }?;
+        text::agrees(&model)?;
+        Ok(model)
     }
 
     /// The text in tokens.
