@@ -10,6 +10,11 @@ pub struct Builtin {
     pub name: &'static str,
 }
 
+/// All of them.
+pub fn all() -> &'static [Builtin] {
+    &[]
+}
+
 /// The models by name.
 pub fn find(_name: &str) -> Option<&'static Builtin> {
     None

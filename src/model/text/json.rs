@@ -23,9 +23,11 @@ use super::super::limits;
 
 /// The tokenizer, and how many times longer its replacements can make a text; or why there is none.
 pub(super) fn tokenizer(text: &[u8]) -> Result<(Tokenizer, f64), String> {
-    let straight = Parts::read(text, Reader::Straight);
-    let parts =
-        straight.or_else(|_| Parts::read(text, Reader::OfTheCrate)).map_err(|error| error.to_string())?;
+    let parts = match Parts::read(text, Reader::Straight) {
+        Ok(parts) => parts,
+        // Of two faults the first says more: the crate tries one kind of vocabulary after the other.
+        Err(first) => Parts::read(text, Reader::OfTheCrate).map_err(|_| first.to_string())?,
+    };
     let mut bounds = Bounds { steps: 0, lengthening: 1.0 };
     for part in [&parts.normalizer, &parts.pre_tokenizer, &parts.post_processor, &parts.decoder] {
         bounds.look_at("", part)?;
@@ -196,7 +198,7 @@ impl<'de> Visitor<'de> for ModelVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ModelWrapper, A::Error> {
         let kind = match map.next_entry::<String, String>()? {
             Some((key, kind)) if key == "type" => kind,
-            _ => return Err(A::Error::custom("the type does not stand first")),
+            _ => return Err(A::Error::custom("its model has no type")),
         };
         let rest = MapAccessDeserializer::new(map);
         Ok(match kind.as_str() {
@@ -204,7 +206,10 @@ impl<'de> Visitor<'de> for ModelVisitor {
             "WordPiece" => WordPiece::deserialize(rest)?.into(),
             "WordLevel" => WordLevel::deserialize(rest)?.into(),
             "Unigram" => Unigram::deserialize(rest)?.into(),
-            _ => return Err(A::Error::custom("a type that is not known")),
+            _ => {
+                let known = "known are BPE, WordPiece, WordLevel and Unigram";
+                return Err(A::Error::custom(format!("its model is of the type {kind}, and {known}")));
+            }
         })
     }
 }

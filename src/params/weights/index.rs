@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
@@ -60,6 +60,17 @@ pub(super) fn open(path: &Path) -> Outcome<WeightFile> {
         }
     }
     Ok(file)
+}
+
+/// The files that an index names, in the order of their names; every one is there.
+///
+/// # Errors
+/// What [`super::open`] says of the index.
+pub fn shards(path: &Path) -> Outcome<Vec<PathBuf>> {
+    let index = read(path)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    all_there(&index, folder, path)?;
+    Ok(index.by_shard().into_iter().map(|(shard, _)| folder.join(shard)).collect())
 }
 
 /// Some writers state sizes as floating-point numbers.

@@ -23,6 +23,7 @@ mod witnesses;
 
 pub use folder::in_folder;
 pub use ggml::GgmlType;
+pub use index::shards;
 
 use crate::fault::{Fault, Outcome};
 use format::Format;
