@@ -8,9 +8,15 @@ use std::path::{Path, PathBuf};
 
 use mha::arrays::{Array, read_all};
 use mha::model::{Model, Passage, Task, Text};
+use mha::ops::{Arithmetic, Operation};
+use mha::plan::Norm;
 use mha::plan::StepId;
 use mha::trace::Trace;
+use nalgebra::DMatrix;
 use serde_json::Value;
+
+#[path = "models/refusals.rs"]
+mod refusals;
 
 /// How far numbers may be from the framework's: attention weights, hidden states, steps (times the larger of 1 and the
 /// step's number). The reasons stand in `tests/reference/models/README.md`.
@@ -116,9 +122,48 @@ fn check_folder(name: &str) -> Model {
     for text in expected["texts"].as_array().unwrap() {
         let passage = model.read(&Text::Ids(ids(&text["ids"]))).unwrap();
         let file = folder.join(text["file"].as_str().unwrap());
-        check(&model, passage, &arrays(&file), TINY);
+        let expected = arrays(&file);
+        check(&model, passage.clone(), &expected, TINY);
+        if let Some(want) = expected.get("logits") {
+            let is = logits(&model, passage);
+            compare("logits", &is, &want.data, |want| 5e-5 * want.abs().max(1.0));
+        }
     }
     model
+}
+
+/// logits = transform(hidden) · Wᵀ + bias, capped, as the readout says (n × vocabulary), row by row.
+fn logits(model: &Model, passage: Passage) -> Vec<f64> {
+    let (_, trace) = run(model, passage);
+    let layers = &model.blueprint.layers;
+    let last = match layers.last {
+        Some(_) => "final".to_owned(),
+        None => format!("layer.{}.hidden", layers.layers.len()),
+    };
+    let readout = model.blueprint.readout.as_ref().unwrap();
+    let tensor = |name: &str| {
+        let shape = model.checkpoint.shape(name).unwrap().to_vec();
+        let numbers = model.checkpoint.rows(name, 0..shape[0]).unwrap();
+        DMatrix::from_row_slice(shape[0], numbers.len() / shape[0], &numbers)
+    };
+    let plus = |x: DMatrix<f32>, bias: &Option<String>| {
+        let bias = bias.as_ref().map(|name| tensor(name));
+        DMatrix::from_fn(x.nrows(), x.ncols(), |r, c| {
+            x[(r, c)] + bias.as_ref().map_or(0.0, |bias| bias[(c, 0)])
+        })
+    };
+    let mut hidden = trace.get(last.parse().unwrap()).unwrap().into_owned();
+    if let Some(transform) = &readout.transform {
+        let dense = plus(&hidden * tensor(&transform.weight).transpose(), &transform.bias);
+        let bent = transform.activation.compute(&[dense.as_view()], Arithmetic::Ordered);
+        hidden = match &transform.norm {
+            Norm::Layer(norm) => norm.compute(&[bent.as_view()], Arithmetic::Ordered),
+            Norm::Rms(norm) => norm.compute(&[bent.as_view()], Arithmetic::Ordered),
+        };
+    }
+    let logits = plus(hidden * tensor(&readout.tensor).transpose(), &readout.bias);
+    let capped = |logit: f64| readout.softcap.map_or(logit, |cap| cap * (logit / cap).tanh());
+    logits.transpose().iter().map(|logit| capped(f64::from(*logit))).collect()
 }
 
 #[test]
@@ -165,6 +210,114 @@ fn gemma2_is_computed_as_transformers_computes_it() {
 #[test]
 fn gemma3_is_computed_as_transformers_computes_it() {
     check_folder("reference/models/gemma3-tiny");
+}
+
+/// Norms are called gamma and beta, as in the first checkpoints; the activation is ReLU.
+#[test]
+fn bert_with_its_old_names_is_computed_as_transformers_computes_it() {
+    check_folder("models/bert-old-names");
+}
+
+/// The sixth token is padding: it takes no position, and those after it count on as if it were not there.
+#[test]
+fn roberta_is_computed_as_transformers_computes_it() {
+    let model = check_folder("models/roberta");
+    assert_eq!(model.blueprint.most_tokens, Some(30), "rows 1 and 2 of 32 are no positions");
+    let rows = model.blueprint.embeddings.position_rows(&[9, 1, 8]).unwrap().1;
+    assert_eq!(rows, [2, 1, 3]);
+}
+
+#[test]
+fn distilbert_is_computed_as_transformers_computes_it() {
+    check_folder("models/distilbert");
+}
+
+/// Names with `transformer.`, and scores of layer L divided by L.
+#[test]
+fn gpt2_with_a_scale_a_layer_is_computed_as_transformers_computes_it() {
+    let model = check_folder("models/gpt2-by-layer");
+    let scales: Vec<f64> = model.blueprint.layers.layers.iter().map(|l| l.attention.scale_value()).collect();
+    let root = 6f64.sqrt();
+    assert!((scales[0] - 1.0 / root).abs() < 1e-15 && (scales[1] - 0.5 / root).abs() < 1e-15);
+}
+
+/// Half of each head's columns rotate; attention and feed-forward network side by side.
+#[test]
+fn parallel_gpt_neox_is_computed_as_transformers_computes_it() {
+    check_folder("models/neox-parallel");
+}
+
+/// A quarter rotates; one part after the other, attention without biases.
+#[test]
+fn sequential_gpt_neox_is_computed_as_transformers_computes_it() {
+    check_folder("models/neox-sequential");
+}
+
+/// Every bias, one key/value head, a head wider than its share of d_model, a language head of its own.
+#[test]
+fn llama_with_its_own_scaling_is_computed_as_transformers_computes_it() {
+    let model = check_folder("models/llama-llama3");
+    assert_eq!(model.blueprint.readout.unwrap().tensor, "lm_head.weight");
+}
+
+#[test]
+fn linear_scaling_is_computed_as_transformers_computes_it() {
+    check_folder("models/llama-linear");
+}
+
+/// Up to 8 tokens nothing is scaled; at 14 the base is another.
+#[test]
+fn dynamic_scaling_is_computed_as_transformers_computes_it() {
+    let model = check_folder("models/llama-dynamic");
+    let scaled = |tokens: usize| match &model.blueprint.layers(tokens).layers[1].attention.positions {
+        mha::plan::spec::Positions::Rope(rope) => rope.scaling.clone(),
+        _ => panic!("it rotates"),
+    };
+    assert_eq!(scaled(8), None);
+    // 4 · 16 / 8 − 3 = 5, to the power 6 / (6 − 2), times 100: the base at 16 tokens; the second of three pairs turns by
+    // its −1/3rd power.
+    let base = 100.0 * 5f64.powf(1.5);
+    assert!((scaled(16).unwrap().frequencies[1] - base.powf(-1.0 / 3.0)).abs() < 1e-15);
+    assert_eq!(model.blueprint.most_tokens, Some(32));
+}
+
+#[test]
+fn mistral_is_computed_as_transformers_computes_it() {
+    check_folder("models/mistral");
+}
+
+/// YaRN, which also lengthens queries and keys, and a window in the second layer only.
+#[test]
+fn qwen2_with_yarn_is_computed_as_transformers_computes_it() {
+    check_folder("models/qwen2-yarn");
+}
+
+#[test]
+fn gemma_is_computed_as_transformers_computes_it() {
+    check_folder("models/gemma");
+}
+
+/// A pattern in place of a list of layers, a scaling that holds for full layers only, capped logits.
+#[test]
+fn gemma3_with_an_older_config_is_computed_as_transformers_computes_it() {
+    check_folder("models/gemma3-old-config");
+}
+
+/// The same model in a checkpoint that also sees pictures.
+#[test]
+fn the_text_model_inside_gemma3_is_computed_as_transformers_computes_it() {
+    check_folder("models/gemma3-nested");
+}
+
+/// Packed matrices; up to 8 tokens pairs turn at one set of frequencies, beyond at another.
+#[test]
+fn phi3_with_longrope_is_computed_as_transformers_computes_it() {
+    check_folder("models/phi3-longrope");
+}
+
+#[test]
+fn starcoder2_is_computed_as_transformers_computes_it() {
+    check_folder("models/starcoder2");
 }
 
 /// Sizes, windows and scales as `expected.json` tells them of every layer.

@@ -3,8 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use super::super::readout::Readout;
 use super::super::{Blueprint, Checkpoint, Embeddings};
 use super::builder::{Builder, DOWN, Dense, GATE, UP, projection};
@@ -67,8 +65,18 @@ pub(super) enum Network {
 pub(super) struct Gemma {
     /// Whether scores are divided by the root of `query_pre_attn_scalar`, not of d_k.
     pub(super) has_own_scale: bool,
-    /// The usual caps of the scores and of the logits; `None` where the family knows none.
-    pub(super) caps: Option<[Option<f64>; 2]>,
+    pub(super) caps: Caps,
+}
+
+/// Which numbers are capped.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Caps {
+    /// None.
+    Never,
+    /// Scores and logits, usually at these.
+    Both([f64; 2]),
+    /// Logits, where the config says so. It has a key for scores too, which transformers reads and does not use.
+    Logits,
 }
 
 const PREFIXES: [&str; 4] = ["model.", "", "language_model.model.", "model.language_model."];
@@ -108,12 +116,7 @@ pub(super) fn blueprint(decoder: &Decoder, keys: &Keys, checkpoint: &dyn Checkpo
     let sizes = Sizes::of(keys)?;
     let vocabulary = keys.size("vocab_size")?;
     let activation = keys.activation(decoder.activation)?;
-    let caps = match decoder.gemma.and_then(|gemma| gemma.caps) {
-        None => [None, None],
-        Some([scores, logits]) => {
-            [cap(keys, "attn_logit_softcapping", scores)?, cap(keys, "final_logit_softcapping", logits)?]
-        }
-    };
+    let [scores_cap, logits_cap] = decoder.caps(keys)?;
     let prefix = builder.prefix(&PREFIXES, "embed_tokens.weight");
     let tokens = builder.tensor(format!("{prefix}embed_tokens.weight"), &[&vocabulary, &sizes.d_model])?;
     let stack = format!("{prefix}layers.");
@@ -127,7 +130,7 @@ pub(super) fn blueprint(decoder: &Decoder, keys: &Keys, checkpoint: &dyn Checkpo
         let mut attention = attention(decoder, &mut builder, layer, &at, &sizes)?;
         attention.masks = masks(kind);
         attention.positions = Positions::Rope(spec);
-        attention.softcap = caps[0];
+        attention.softcap = scores_cap;
         network(decoder, &mut builder, layer, &at, &sizes)?;
         let norm = |builder: &mut Builder<'_>, name: &str| {
             decoder.norm(builder, &format!("{at}.{name}"), &sizes.d_model)
@@ -169,7 +172,7 @@ pub(super) fn blueprint(decoder: &Decoder, keys: &Keys, checkpoint: &dyn Checkpo
         },
         embeddings: Embeddings { tokens, positions: None, padding: None, segments: None },
         matrices: builder.matrices(&stack)?,
-        readout: readout.map(|tensor| Readout { transform: None, tensor, bias: None, softcap: caps[1] }),
+        readout: readout.map(|tensor| Readout { transform: None, tensor, bias: None, softcap: logits_cap }),
         most_tokens: grown.or(most),
         is_causal: true,
         stretch,
@@ -188,6 +191,23 @@ impl Decoder {
     fn eps(&self, keys: &Keys) -> Outcome<f64> {
         let (Normed::Rms(key, usual) | Normed::Layer(key, usual)) = self.norm;
         keys.positive(key, usual)
+    }
+
+    /// The caps of scores and of logits.
+    fn caps(&self, keys: &Keys) -> Outcome<[Option<f64>; 2]> {
+        const KEYS: [&str; 2] = ["attn_logit_softcapping", "final_logit_softcapping"];
+        match self.gemma.map_or(Caps::Never, |gemma| gemma.caps) {
+            Caps::Never => Ok([None, None]),
+            Caps::Both([scores, logits]) => Ok([cap(keys, KEYS[0], scores)?, cap(keys, KEYS[1], logits)?]),
+            Caps::Logits => match keys.positive_if_any(KEYS[0])? {
+                None => Ok([None, keys.positive_if_any(KEYS[1])?]),
+                Some(scores) => {
+                    let what = format!("{} is {scores}", KEYS[0]);
+                    let why = "transformers reads it in this type and does not use it, so it is not clear what the model was trained with";
+                    Err(keys.at(KEYS[0], what, why, "set it to null, or choose another model"))
+                }
+            },
+        }
     }
 
     fn has_biases(&self, keys: &Keys) -> Outcome<[bool; 3]> {
@@ -297,10 +317,9 @@ fn network(
 }
 
 /// A cap: stated, null for none, or the usual one.
-fn cap(keys: &Keys, key: &str, usual: Option<f64>) -> Outcome<Option<f64>> {
+fn cap(keys: &Keys, key: &str, usual: f64) -> Outcome<Option<f64>> {
     match keys.known(key)? {
-        None => Ok(usual),
-        Some(Value::Null) => Ok(None),
+        None => Ok(Some(usual)),
         Some(_) => keys.positive_if_any(key),
     }
 }

@@ -2,7 +2,7 @@
 //! 2024): norms around each part, capped scores and logits, every other layer with a window. Gemma 3 (Kamath et al.
 //! 2025): normed queries and keys, five layers of six with a window and a rotary base of their own.
 
-use super::decoder::{Biases, Decoder, Gemma};
+use super::decoder::{Biases, Caps, Decoder, Gemma};
 use super::llama::LLAMA;
 use super::rope::{Rotation, USUAL};
 use super::windows::Windows;
@@ -11,7 +11,7 @@ use crate::plan::NormPlace;
 pub(super) const GEMMA: Decoder = Decoder {
     family: "Gemma",
     biases: [Biases::If("attention_bias"), Biases::If("attention_bias"), Biases::Never],
-    gemma: Some(Gemma { has_own_scale: false, caps: None }),
+    gemma: Some(Gemma { has_own_scale: false, caps: Caps::Never }),
     ..LLAMA
 };
 
@@ -20,7 +20,7 @@ pub(super) const GEMMA2: Decoder = Decoder {
     place: NormPlace::Around,
     activation: "hidden_activation",
     windows: Windows::AllBut("sliding_window_pattern", 2),
-    gemma: Some(Gemma { has_own_scale: true, caps: Some([Some(50.0), Some(30.0)]) }),
+    gemma: Some(Gemma { has_own_scale: true, caps: Caps::Both([50.0, 30.0]) }),
     ..GEMMA
 };
 
@@ -33,6 +33,6 @@ pub(super) const GEMMA3: Decoder = Decoder {
         in_windows: Some(("rope_local_base_freq", 10_000.0)),
         ..USUAL
     },
-    gemma: Some(Gemma { has_own_scale: true, caps: Some([None, None]) }),
+    gemma: Some(Gemma { has_own_scale: true, caps: Caps::Logits }),
     ..GEMMA2
 };
