@@ -121,10 +121,14 @@ fn of_gguf(path: &Path) -> Outcome<Model> {
     Err(Fault::new(what, "", remedy).at(arrays::place(path)).into())
 }
 
-/// What the folder is called, also where it was given as `.`; a download of `models--google--bert` is google/bert.
+/// What the folder is called, also where it was given as `.`; a download, `models--google--bert/snapshots/1f5a`, is google/bert.
 fn name_of(folder: &Path) -> String {
-    let named = folder.file_name().map(ToOwned::to_owned);
-    let named = named.or_else(|| Some(fs::canonicalize(folder).ok()?.file_name()?.to_owned()));
+    let whole = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    let named = match (whole.parent(), whole.parent().and_then(Path::parent)) {
+        (Some(snapshots), Some(download)) if snapshots.ends_with("snapshots") => download,
+        _ => folder,
+    };
+    let named = named.file_name().or(whole.file_name());
     let name = named.unwrap_or_default().to_string_lossy().into_owned();
     match name.strip_prefix("models--") {
         Some(downloaded) => downloaded.replacen("--", "/", 1),

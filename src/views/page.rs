@@ -185,6 +185,7 @@ pub fn ascii(text: &str) -> String {
             '½' => plain.push_str("1/2"),
             '⌊' | '⌋' => plain.push('|'),
             '⊙' => plain.push('*'),
+            '␣' => plain.push('_'),
             '“' | '”' => plain.push('"'),
             '‘' | '’' => plain.push('\''),
             '‖' => plain.push_str("||"),

@@ -72,6 +72,8 @@ fn every_layout_is_the_same_model() {
         fs::create_dir_all(home.parent().unwrap()).unwrap();
         fs::rename(right().keep(), &home).unwrap();
         assert_eq!(same(&outer.path().join(inside.split('/').next().unwrap())), name);
+        let itself = same(&home);
+        assert!(itself == name || itself == "0_Transformer", "{itself}");
     }
 }
 

@@ -242,7 +242,7 @@ mod tests {
         let opened = Safetensors::open(&[empty]).unwrap();
         assert_eq!(opened.rows("w", 0..1 << 40).unwrap(), [0.0; 0]);
 
-        let opened = Safetensors::open(&[whole.clone()]).unwrap();
+        let opened = Safetensors::open(std::slice::from_ref(&whole)).unwrap();
         let length = fs::metadata(&whole).unwrap().len();
         OpenOptions::new().write(true).open(&whole).unwrap().set_len(length - 1).unwrap();
         let told = opened.rows("w", 1..2).unwrap_err().to_string();

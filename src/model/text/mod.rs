@@ -184,7 +184,7 @@ fn of_ids(model: &Model, ids: &[u32]) -> Passage {
     Passage {
         ids: ids.to_vec(),
         segments: vec![0; ids.len()],
-        pieces: names(Tokens::piece),
+        pieces: names(Tokens::name_of),
         labels: names(Tokens::label),
         is_special: ids.iter().map(|id| tokens.is_some_and(|tokens| tokens.is_special(*id))).collect(),
     }

@@ -66,14 +66,19 @@ impl Tokens {
         self.tokenizer.get_vocab_size(true)
     }
 
-    /// A token in the vocabulary's own spelling; `None` for an id without a name.
-    pub fn piece(&self, id: u32) -> Option<String> {
+    /// The id of a token that the vocabulary writes so.
+    pub fn id_of(&self, token: &str) -> Option<u32> {
+        self.tokenizer.token_to_id(token)
+    }
+
+    /// What the vocabulary writes for an id, in its own spelling; it may hold control characters. `None` for an id without a name.
+    pub fn name_of(&self, id: u32) -> Option<String> {
         self.tokenizer.id_to_token(id)
     }
 
     /// A token as people read it; `None` for an id without a name.
     pub fn label(&self, id: u32) -> Option<String> {
-        self.piece(id).map(|piece| self.label_of(&piece))
+        self.name_of(id).map(|piece| self.label_of(&piece))
     }
 
     fn label_of(&self, piece: &str) -> String {
