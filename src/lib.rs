@@ -18,6 +18,7 @@
 //! - [`lesson`]: a lesson file in, a [`lesson::Problem`] out
 //! - [`exact`]: a trace once more, in fractions, roots and powers of e where its numbers allow it; stands on `ops`
 //!   and `trace`
+//! - [`heads`]: what each head of a model does on a text: measures, types, claims of the literature
 //! - [`model`]: real weights and a text in, the same kind of plan out; one architecture a file
 //! - [`trace`]: running a plan and keeping what was asked for
 //! - [`plan`]: steps, the attention builder, stacks of layers, rewrites (variants, ablations)
@@ -34,6 +35,7 @@ pub mod cli;
 pub mod course;
 pub mod exact;
 pub mod fault;
+pub mod heads;
 pub mod lesson;
 pub mod mistakes;
 pub mod model;
