@@ -5,6 +5,7 @@ mod command;
 mod common;
 mod compare;
 mod explain;
+mod heads;
 mod help;
 mod interactive;
 mod learn;
@@ -62,6 +63,7 @@ enum Verb {
     Compare(compare::CompareArgs),
     Check(check::CheckArgs),
     Params(Box<params::ParamsArgs>),
+    Heads(Box<heads::HeadsArgs>),
     Mistakes(mistakes::MistakesArgs),
     Learn(learn::LearnArgs),
     Lessons(lessons::LessonsArgs),
@@ -102,6 +104,7 @@ impl Cli {
             Verb::Compare(args) => &args.common,
             Verb::Check(args) => &args.common,
             Verb::Params(args) => &args.common,
+            Verb::Heads(args) => &args.common,
             Verb::Mistakes(args) => &args.common,
             Verb::Learn(args) => &args.common,
             Verb::Lessons(args) => args.common(),
@@ -128,6 +131,7 @@ impl Cli {
             Verb::Compare(args) => args.is_for_programs(),
             Verb::Check(args) => args.is_for_programs(),
             Verb::Params(args) => args.is_for_programs(),
+            Verb::Heads(args) => args.is_for_programs(),
             Verb::Mistakes(args) => args.is_for_programs(),
             Verb::Learn(_) | Verb::Lessons(_) | Verb::Worksheet(_) => false,
         }
@@ -139,6 +143,7 @@ impl Cli {
             Verb::Compare(args) => compare::run(args),
             Verb::Check(args) => check::run(args),
             Verb::Params(args) => params::run(args),
+            Verb::Heads(args) => heads::run(args),
             Verb::Mistakes(args) => mistakes::run(args),
             Verb::Learn(args) => learn::run(args),
             Verb::Lessons(args) => lessons::run(args),

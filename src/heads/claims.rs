@@ -72,7 +72,11 @@ pub fn of_texts(survey: &Survey) -> Vec<Claim> {
         n!("Most heads give little to the query's own token."),
         itself(survey),
     ));
-    claims.extend(claim("Clark et al. 2019", n!("Very broad attention is found in low layers."), broad(survey)));
+    claims.extend(claim(
+        "Clark et al. 2019",
+        n!("Very broad attention is found in low layers."),
+        broad(survey),
+    ));
     claims
 }
 
@@ -255,7 +259,8 @@ fn itself(survey: &Survey) -> Option<String> {
 fn broad(survey: &Survey) -> Option<String> {
     let half = survey.layers.len().div_ceil(2);
     let told = |layers: Range<usize>| {
-        let heads = survey.layers.get(layers.clone()).unwrap_or_default().iter().flat_map(|layer| &layer.heads);
+        let heads =
+            survey.layers.get(layers.clone()).unwrap_or_default().iter().flat_map(|layer| &layer.heads);
         let heads: Vec<_> = heads.collect();
         let broad = heads.iter().filter(|head| reaches(head, Measure::Evenness, EVENNESS)).count();
         t!(

@@ -114,9 +114,8 @@ impl<'a> Sight<'a> {
     /// Looks through a mask (true = may attend); without one every key is seen.
     pub fn through(marks: &'a Marks, allowed: Option<&DMatrix<bool>>) -> Self {
         let n = marks.0.nrows();
-        let sees = |i: usize, j: usize| {
-            allowed.is_none_or(|allowed| allowed.get((i, j)).copied().unwrap_or(false))
-        };
+        let sees =
+            |i: usize, j: usize| allowed.is_none_or(|allowed| allowed.get((i, j)).copied().unwrap_or(false));
         let mut seen = vec![0; n];
         let mut reach = vec![0; n];
         for j in 0..n {

@@ -31,6 +31,11 @@ impl<'a> Sheet<'a> {
         }
     }
 
+    /// A matrix that belongs to no step, with names for its rows and columns.
+    pub fn of_matrix(value: View<'a, f64>, rows: Vec<String>, columns: Vec<String>) -> Self {
+        Self { value, layout: Layout::Rows, exact: None, rows, columns }
+    }
+
     /// The same sheet with what is known exactly about the step, where that was asked for.
     #[must_use]
     pub fn with_exact(self, exact: Option<&'a Exact>, id: StepId) -> Self {

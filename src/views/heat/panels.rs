@@ -225,6 +225,14 @@ fn word(axis: Axis) -> &'static str {
     }
 }
 
+impl<'a> Panel<'a> {
+    /// A matrix that belongs to no step; its title and its names are safe to show.
+    pub fn of_matrix(title: String, sheet: Sheet<'a>) -> Self {
+        let caption = title.clone();
+        Self { title, caption, axes: ("", ""), sheet, scores: None, are_weights: false, block: (1, 1) }
+    }
+}
+
 impl Panel<'_> {
     /// Draws no more rows and columns than these: neighbours share a cell where there are too many.
     ///

@@ -73,6 +73,26 @@ pub fn write_comparison(
     legend(&all, &scale, &brush, out)
 }
 
+/// Writes one panel under a heading.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_panel(
+    words: &str,
+    panel: Panel<'_>,
+    scale: &Scale,
+    page: &Page,
+    colours: Colours,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut panels = [panel];
+    let brush = Brush { page: *page, colours, digits: digits(&panels, page) };
+    heading(words, page, out)?;
+    let plate = fitting(&mut panels, &brush);
+    draw(&panels, &plate, scale, &brush, out)?;
+    legend(&panels, scale, &brush, out)
+}
+
 fn heading(words: &str, page: &Page, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     for line in page.paragraph(words, 0).lines() {

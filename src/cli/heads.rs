@@ -1,0 +1,373 @@
+//! `mha heads`: what each head of a model does on a text.
+
+use std::io::{IsTerminal, Read as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::common::counted_from_one;
+use super::model::ModelArgs;
+use super::output::{self, Content};
+use super::{Common, Ending, params};
+use crate::fault::{Fault, Faults, Outcome, reason, visible};
+use crate::heads::claims::{self, Claim};
+use crate::heads::{Measure, Survey, View};
+use crate::model::{Model, Passage, Task, Text};
+use crate::views::page::Layout;
+use crate::views::{heads, heads_html, heads_json, part};
+use crate::words::t;
+
+/// Say what each head of a model does on a text: positions, anchors, repetition, induction
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mha heads --explain-measures                                 every definition and threshold
+  mha heads --model DIR --text \"The cat sat on the mat.\"       a map of all heads, and the clearest ones
+  mha heads --model DIR --texts lines.txt --sort previous      averaged over many lines
+  mha heads --model DIR --text \"…\" --layer 3 --norms           by weight and length of the values
+  mha heads --model DIR --text \"…\" --format heatmap --measure entropy
+  mha heads --model DIR --text \"…\" --format json               every number in full")]
+pub(super) struct HeadsArgs {
+    #[command(flatten)]
+    model: ModelArgs,
+    /// Many texts, one a line, in place of one (- is standard input); lines that the model cannot read are left out and told
+    #[arg(long, value_name = "FILE", requires = "model", conflicts_with_all = ["text", "pair", "tokens"])]
+    texts: Option<PathBuf>,
+    /// Definitions, formulas and thresholds, without a model
+    #[arg(long)]
+    explain_measures: bool,
+    /// Measure weight · ‖value · W_O‖ in place of weights, each row over its sum
+    #[arg(long)]
+    norms: bool,
+    /// Only these layers, counted from 1, with commas
+    #[arg(long, value_name = "L", value_delimiter = ',', allow_negative_numbers = true, value_parser = counted_from_one)]
+    layer: Vec<usize>,
+    /// Only these heads of each layer, counted from 1, with commas
+    #[arg(long, value_name = "H", value_delimiter = ',', allow_negative_numbers = true, value_parser = counted_from_one)]
+    head: Vec<usize>,
+    /// What comes first: the most of a measure, strongest (the clearest type), or layer [default: strongest on pages,
+    /// layer elsewhere]
+    #[arg(long, value_name = "BY", value_parser = sorts())]
+    sort: Option<String>,
+    /// List no more heads than these [default: 20 on a page, all elsewhere]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = counted_from_one)]
+    top: Option<usize>,
+    /// What a heat map shows
+    #[arg(long, value_name = "MEASURE", default_value = "previous", value_parser = measures())]
+    measure: String,
+    /// Leave out what the literature says, and the random tokens that are read for it
+    #[arg(long)]
+    no_claims: bool,
+    /// What to write
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// Formats of a survey.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A page for people
+    Table,
+    /// One measure as shaded cells, layers in rows and heads in columns
+    Heatmap,
+    /// Every number in full
+    Json,
+    /// One line a head
+    Csv,
+    /// A page for a browser
+    Html,
+}
+
+/// Heads that a page lists where nobody asked for another number.
+const TOP: usize = 20;
+/// Bytes of a file of texts at most.
+const MOST_BYTES: u64 = 1 << 26;
+/// A bar appears where texts take longer than this.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+fn measures() -> PossibleValuesParser {
+    PossibleValuesParser::new(Measure::ALL.map(Measure::name))
+}
+
+fn sorts() -> PossibleValuesParser {
+    PossibleValuesParser::new(Measure::ALL.map(Measure::name).into_iter().chain(["strongest", "layer"]))
+}
+
+/// What heads are listed by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Most(Measure),
+    Strongest,
+    Layer,
+}
+
+impl Sort {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Most(measure) => measure.name(),
+            Self::Strongest => "strongest",
+            Self::Layer => "layer",
+        }
+    }
+}
+
+impl HeadsArgs {
+    /// Whether what is written is for programs, which read English.
+    pub(super) fn is_for_programs(&self) -> bool {
+        matches!(self.format, Format::Json | Format::Csv) && !self.explain_measures
+    }
+
+    fn view(&self) -> View {
+        if self.norms { View::Norms } else { View::Weights }
+    }
+
+    fn is_page(&self) -> bool {
+        self.format == Format::Table
+    }
+
+    fn sorted_by(&self) -> Sort {
+        match self.sort.as_deref() {
+            Some("layer") => Sort::Layer,
+            Some("strongest") => Sort::Strongest,
+            Some(name) => Measure::named(name).map_or(Sort::Layer, Sort::Most),
+            None if self.is_page() => Sort::Strongest,
+            None => Sort::Layer,
+        }
+    }
+}
+
+/// Surveys the heads of a model, and writes what was found.
+pub(super) fn run(args: &HeadsArgs) -> Outcome<Ending> {
+    let words = params::words(&args.common);
+    if args.explain_measures {
+        let page = args.common.page(Layout::Rows);
+        output::write(&args.common, Content::Text, |out| {
+            write!(out, "{}", part::terminal(&heads::definitions(), &page, words))
+        })?;
+        return Ok(Ending::Done);
+    }
+    let measure = Measure::named(&args.measure).unwrap_or(Measure::Previous);
+    let model = args.model.opened()?;
+    check_places(args, &model)?;
+    if args.format == Format::Heatmap && measure == Measure::Next && model.blueprint.is_causal {
+        let why = "its queries see nothing that follows";
+        let fault =
+            Fault::new("a causal model has no share to the next token", why, "choose another measure");
+        return Err(fault.in_source("--measure").into());
+    }
+    let Read { survey, read, skipped, first } = surveyed(args, &model)?;
+    let claims = match args.no_claims || matches!(args.format, Format::Heatmap | Format::Csv) {
+        true => Vec::new(),
+        false => claimed(&model, &survey, &first)?,
+    };
+    let shown = shown(args, &survey, read, &skipped, &claims);
+    output::write(&args.common, Content::Text, |out| match args.format {
+        Format::Table => heads::write(&shown, args.common.colours(), words, out),
+        Format::Heatmap => heads::write_heatmap(&shown, measure, args.common.colours(), words, out),
+        Format::Json => heads_json::write(&shown, out),
+        Format::Csv => heads_json::write_csv(&shown, out),
+        Format::Html => heads_html::write(&shown, out),
+    })?;
+    Ok(Ending::Done)
+}
+
+/// Layers and heads that are there.
+fn check_places(args: &HeadsArgs, model: &Model) -> Outcome<()> {
+    let layers = &model.blueprint.layers.layers;
+    let heads = layers.iter().map(|layer| layer.attention.num_heads).max().unwrap_or(0);
+    let mut faults = Vec::new();
+    for (flag, what, asked, all) in
+        [("--layer", "layer", &args.layer, layers.len()), ("--head", "head", &args.head, heads)]
+    {
+        if let Some(beyond) = asked.iter().find(|at| **at > all) {
+            let why = format!("the model has {all} {what}s{}", if what == "head" { " a layer" } else { "" });
+            let fault =
+                Fault::new(format!("there is no {what} {beyond}"), why, format!("{what}s count from 1"));
+            faults.push(fault.in_source(flag));
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(Faults(faults)) }
+}
+
+/// A survey, and what was read for it.
+struct Read {
+    survey: Survey,
+    /// In a few words.
+    read: String,
+    /// Lines that were left out, and why.
+    skipped: Vec<(usize, String)>,
+    /// The first text, which shows what the model puts before every one.
+    first: Passage,
+}
+
+fn surveyed(args: &HeadsArgs, model: &Model) -> Outcome<Read> {
+    let mut survey = Survey::new(model);
+    let Some(path) = &args.texts else {
+        let task = Task::new(model, args.model.passage(model)?)?;
+        survey.add(&task)?;
+        let tokens: Vec<String> = task.passage.labels.iter().map(|label| visible(label)).collect();
+        const SHOWN: usize = 24;
+        let more = if tokens.len() > SHOWN { " …" } else { "" };
+        let listed = format!("{}{more}", tokens[..tokens.len().min(SHOWN)].join(" "));
+        let read = match tokens.len() {
+            1 => t!("1 token, %{listed}", listed),
+            count => t!("%{count} tokens: %{listed}", count, listed),
+        };
+        return Ok(Read { survey, read, skipped: Vec::new(), first: task.passage });
+    };
+    let lines = lines(path)?;
+    let bar = Bar::new(lines.len());
+    let (mut skipped, mut first) = (Vec::new(), None);
+    for (at, (number, line)) in lines.iter().enumerate() {
+        // What cannot be read is told and left out; what cannot be computed ends the survey.
+        let task = match model.read(&Text::One(line.clone())).and_then(|passage| Task::new(model, passage)) {
+            Ok(task) => task,
+            Err(Faults(faults)) => {
+                let what = faults.into_iter().next().map_or(String::new(), |fault| fault.what);
+                skipped.push((*number, visible(&what)));
+                continue;
+            }
+        };
+        survey.add(&task)?;
+        first.get_or_insert(task.passage);
+        bar.at(at + 1);
+    }
+    drop(bar);
+    let Some(first) = first else {
+        let (line, why) = skipped.into_iter().next().unwrap_or((1, "it is empty".to_owned()));
+        let fault =
+            Fault::new("there is no text for the model", format!("line {line}: {why}"), "one text a line");
+        return Err(fault.in_source(path.display().to_string()).into());
+    };
+    let read = match survey.texts {
+        1 => t!("1 text of %{tokens} tokens", tokens = survey.tokens),
+        texts => t!("%{texts} texts of %{tokens} tokens together", texts, tokens = survey.tokens),
+    };
+    Ok(Read { survey, read, skipped, first })
+}
+
+/// The lines of a file that are not blank, with their numbers from 1.
+fn lines(path: &Path) -> Outcome<Vec<(usize, String)>> {
+    let refused = |what: &str, why: String, remedy: &str| {
+        Faults::from(Fault::new(what, why, remedy).in_source(path.display().to_string()))
+    };
+    let unreadable = |error: &std::io::Error| {
+        let why = match error.kind() {
+            std::io::ErrorKind::InvalidData => "it is not UTF-8".to_owned(),
+            _ => reason(error),
+        };
+        refused(
+            "the texts cannot be read",
+            why,
+            "name a text file with one text a line, or - for standard input",
+        )
+    };
+    let input: Box<dyn std::io::Read> = match path.as_os_str() == "-" {
+        true => Box::new(std::io::stdin().lock()),
+        false => Box::new(std::fs::File::open(path).map_err(|error| unreadable(&error))?),
+    };
+    let mut text = String::new();
+    input.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|error| unreadable(&error))?;
+    if text.len() as u64 > MOST_BYTES {
+        let why = format!("at most {MOST_BYTES} bytes are read");
+        return Err(refused("these are too many texts", why, "split the file"));
+    }
+    let numbered = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim().to_owned()));
+    Ok(numbered.filter(|(_, line)| !line.is_empty()).collect())
+}
+
+/// What the literature says, beside what is measured; the induction claim reads random tokens.
+fn claimed(model: &Model, survey: &Survey, first: &Passage) -> Outcome<Vec<Claim>> {
+    let mut all = claims::of_texts(survey);
+    if survey.is_causal
+        && let Some(passage) = claims::repeated(model, first)?
+    {
+        let mut repeated = Survey::new(model);
+        repeated.add(&Task::new(model, passage)?)?;
+        all.extend(claims::of_repeated(&repeated));
+    }
+    Ok(all)
+}
+
+fn shown<'a>(
+    args: &HeadsArgs,
+    survey: &'a Survey,
+    read: String,
+    skipped: &'a [(usize, String)],
+    claims: &'a [Claim],
+) -> heads::Shown<'a> {
+    let is_asked = |asked: &[usize], at: usize| asked.is_empty() || asked.contains(&(at + 1));
+    let layers = (0..survey.layers.len()).filter(|layer| is_asked(&args.layer, *layer)).collect();
+    let most = survey.layers.iter().map(|layer| layer.heads.len()).max().unwrap_or(0);
+    let columns = (0..most).filter(|head| is_asked(&args.head, *head)).collect();
+    let sort = args.sorted_by();
+    let key = |layer: usize, of: &crate::heads::HeadSurvey| {
+        let tally = of.tally(args.view());
+        match sort {
+            Sort::Most(measure) => tally.mean(measure),
+            // Heads without a type come last.
+            Sort::Strongest => survey
+                .roles(layer, of, args.view())
+                .first()
+                .and_then(|role| role.measure())
+                .and_then(|measure| tally.mean(measure)),
+            Sort::Layer => None,
+        }
+        .unwrap_or(f64::NEG_INFINITY)
+    };
+    let asked = survey
+        .heads()
+        .filter(|(layer, head, _)| is_asked(&args.layer, *layer) && is_asked(&args.head, *head));
+    let mut listed: Vec<(f64, (usize, usize))> =
+        asked.map(|(layer, head, of)| (key(layer, of), (layer, head))).collect();
+    listed.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let of = listed.len();
+    listed.truncate(args.top.unwrap_or(if args.is_page() { TOP } else { usize::MAX }));
+    heads::Shown {
+        survey,
+        view: args.view(),
+        read,
+        layers,
+        columns,
+        listed: listed.into_iter().map(|(_, place)| place).collect(),
+        of,
+        sort: sort.name(),
+        skipped,
+        claims,
+        page: args.common.picture(Layout::Rows),
+    }
+}
+
+/// A bar on standard error: only on a terminal, and only where the texts take long.
+struct Bar {
+    bar: ProgressBar,
+    since: Instant,
+}
+
+impl Bar {
+    fn new(texts: usize) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(texts as u64), ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed}/{duration}") {
+            bar.set_style(style.progress_chars("█░ "));
+        }
+        Self { bar, since: Instant::now() }
+    }
+
+    fn at(&self, done: usize) {
+        if self.bar.is_hidden() && self.since.elapsed() > PATIENCE && std::io::stderr().is_terminal() {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.set_position(done as u64);
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
