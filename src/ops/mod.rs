@@ -10,6 +10,7 @@ mod bias;
 mod columns;
 mod concat;
 mod cost;
+mod even;
 mod expr;
 mod given;
 mod heads;
@@ -30,6 +31,7 @@ mod reweighed;
 mod rms_norm;
 mod rope;
 mod rope_wide;
+mod row_mean;
 mod row_share;
 mod rows;
 mod same;
@@ -56,6 +58,7 @@ pub use bias::{Alibi, Bias};
 pub use columns::Columns;
 pub use concat::Concat;
 pub use cost::Cost;
+pub use even::Even;
 pub use expr::{Expr, Function, RowFigure};
 pub use given::Given;
 pub use heads::{MergeHeads, SplitHeads};
@@ -76,6 +79,7 @@ pub use reweighed::Reweighed;
 pub use rms_norm::RmsNorm;
 pub use rope::{Rope, RopeLayout, RopeScaling};
 pub use rope_wide::RopeWide;
+pub use row_mean::RowMean;
 pub use row_share::RowShare;
 pub use rows::Rows;
 pub use same::Same;
@@ -173,7 +177,7 @@ operations! {
     // What stands around attention in a layer.
     LayerNorm, Add, Activation, Multiply, Same,
     // What a rewrite puts in the place of a head's own.
-    Zero, Swapped,
+    Zero, Swapped, RowMean, Even,
     // What wrong computations of attention do in place of the right one.
     Rearrange, ProjectTransposed, ProjectBlocks, ProjectMean, SoftmaxDown, SoftmaxOverHeads, RowShare, Reweighed,
     MixTransposed, MaskTimes, RopeWide, ScoresInHalf, Times,

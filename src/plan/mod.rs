@@ -1,5 +1,6 @@
 //! A plan is data: named steps in order, each an operation on earlier steps.
 
+mod after;
 pub mod attention;
 pub mod id;
 pub mod layers;

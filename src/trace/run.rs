@@ -311,7 +311,7 @@ impl<'a, T: Real> Engine<'a, T> {
 fn refuse_overflow<T: Real>(step: &Step, inputs: &[View<'_, T>], value: &DMatrix<T>) -> Outcome<()> {
     let meant = match &step.op {
         Op::Mask(_) | Op::Softmax(_) | Op::OnlineSoftmax(_) | Op::FinishSoftmax(_) => true,
-        Op::ScoresInHalf(_) | Op::RowShare(_) | Op::Swapped(_) => true,
+        Op::ScoresInHalf(_) | Op::RowShare(_) | Op::Swapped(_) | Op::Even(_) => true,
         Op::Batched(batched) => matches!(batched.ops.first(), Some(Op::Mask(_) | Op::Softmax(_))),
         _ => false,
     };

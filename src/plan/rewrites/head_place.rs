@@ -57,6 +57,13 @@ impl HeadPlace {
     }
 }
 
+impl HeadPlace {
+    /// The name that other tools give it, both counted from 0 (`L0H1`); `None` where there is no stack of layers.
+    pub fn from_zero(self) -> Option<String> {
+        self.layer.map(|layer| format!("L{layer}H{}", self.head.0))
+    }
+}
+
 impl fmt::Display for HeadPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(layer) = self.layer {
@@ -69,8 +76,14 @@ impl fmt::Display for HeadPlace {
 impl FromStr for HeadPlace {
     type Err = String;
 
-    /// Reads `head.2` or `layer.1.head.2`.
+    /// Reads `head.2` or `layer.1.head.2`, and `L0H1`, which other tools count from 0.
     fn from_str(text: &str) -> Result<Self, String> {
+        let other_tools = text.strip_prefix('L').and_then(|rest| rest.split_once('H'));
+        if let Some((layer, head)) = other_tools
+            && let (Ok(layer), Ok(head)) = (layer.parse::<u32>(), head.parse::<u32>())
+        {
+            return Ok(Self { layer: Some(layer as usize), head: Head(head as usize) });
+        }
         // A head is named as its steps are, without the step.
         match format!("{text}.output").parse::<StepId>() {
             Ok(StepId { sequence: None, layer, name: Name::Head(head, HeadStep::Output) }) => {
@@ -92,6 +105,16 @@ mod tests {
         }
         for wrong in ["head", "head.0", "2", "batch.1.head.2", "head.1.tile.1", "layer.1", "head.1.q", ""] {
             assert!(wrong.parse::<HeadPlace>().unwrap_err().contains("write head.2"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn other_tools_count_from_zero() {
+        let place: HeadPlace = "L2H4".parse().unwrap();
+        assert_eq!(place.to_string(), "layer.3.head.5");
+        assert_eq!(place.from_zero().unwrap(), "L2H4");
+        for wrong in ["L2", "LH", "L-1H0", "L1H", "l2h4"] {
+            assert!(wrong.parse::<HeadPlace>().is_err(), "{wrong}");
         }
     }
 }

@@ -1,19 +1,25 @@
 //! Rewrites: the same problem computed another way. A variant is a name and a function from call and plan to call
 //! and plan; a new one is a new name here and, where it needs more than a line, a file beside.
 
+mod ablation;
 mod averaged;
 mod flash;
 mod fused;
 mod head_place;
 mod heads;
+mod mean_head;
 mod swap_keys;
+mod uniform_head;
 mod zero_head;
 
 use std::fmt;
 use std::str::FromStr;
 
+pub use ablation::Replacement;
 pub use head_place::HeadPlace;
+pub use mean_head::mean_head;
 pub use swap_keys::swap_keys;
+pub use uniform_head::uniform_head;
 pub use zero_head::zero_head;
 
 use super::spec::{Alignment, Mask, Scale};

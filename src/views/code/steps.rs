@@ -129,6 +129,8 @@ impl Author<'_> {
             | Op::Same(_)
             | Op::Zero(_)
             | Op::Swapped(_)
+            | Op::RowMean(_)
+            | Op::Even(_)
             | Op::Average(_)
             | Op::SplitHeads(_)
             | Op::MergeHeads(_)
