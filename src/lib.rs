@@ -14,6 +14,7 @@
 //!   worksheets made of them
 //! - [`views`]: a trace in, one format out
 //! - [`mistakes`]: the catalogue of known mistakes, as changes of the right plan, and the diagnosis of a person's tensors
+//! - [`ablate`]: heads switched off, and what that changes
 //! - [`answers`]: a person's own tensors in, by the names of the steps
 //! - [`lesson`]: a lesson file in, a [`lesson::Problem`] out
 //! - [`exact`]: a trace once more, in fractions, roots and powers of e where its numbers allow it; stands on `ops`
@@ -29,6 +30,7 @@
 //! Conventions: row vectors, a token is a row; `X · W + b`; head *i* owns the contiguous column block *i*.
 //! Code counts from 0, people from 1.
 
+pub mod ablate;
 pub mod answers;
 pub mod arrays;
 pub mod cli;
