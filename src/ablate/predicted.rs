@@ -35,7 +35,7 @@ pub struct Reader<'m> {
 }
 
 /// What a language head says about a passage.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Predicted {
     /// The mean of −ln p (nats); `None` where there is no token to predict.
     pub loss: Option<f64>,
@@ -91,7 +91,7 @@ impl<'m> Reader<'m> {
     ///
     /// # Errors
     /// The language head cannot be read.
-    pub fn read(&self, runs: &[&DMatrix<f32>]) -> Outcome<Vec<Predicted>> {
+    pub fn read_all(&self, runs: &[&DMatrix<f32>]) -> Outcome<Vec<Predicted>> {
         let each = self.rows.len();
         if each == 0 {
             return Ok(runs.iter().map(|_| Predicted { loss: None, at: Vec::new() }).collect());
@@ -106,6 +106,15 @@ impl<'m> Reader<'m> {
         let readings =
             self.readout.read(&*self.model.checkpoint, &hidden, &targets, self.top, arithmetic())?;
         Ok(readings.chunks(each).map(|readings| self.predicted(readings)).collect())
+    }
+
+    /// The same for a number of runs that is known.
+    ///
+    /// # Errors
+    /// The language head cannot be read.
+    pub fn read<const RUNS: usize>(&self, runs: [&DMatrix<f32>; RUNS]) -> Outcome<[Predicted; RUNS]> {
+        let mut read = self.read_all(&runs)?.into_iter();
+        Ok(runs.map(|_| read.next().unwrap_or_default()))
     }
 
     fn predicted(&self, readings: &[Reading]) -> Predicted {

@@ -1,5 +1,6 @@
 //! What was typed. Each verb has its own short file; nothing here computes.
 
+mod ablate;
 mod check;
 mod command;
 mod common;
@@ -44,6 +45,7 @@ Start here:
   mha trace             the classic 3×4 example with two heads, number by number
   mha compare           one head against two, on the same matrices
   mha check two-heads mine.npz   your own tensors: the first wrong step, and why
+  mha ablate --each     which heads matter, and which can go
   mha params bert-base  what it costs in parameters, work and memory
   mha mistakes          what people get wrong, and how to mend it
   mha learn             the course: predict, then see
@@ -62,6 +64,7 @@ enum Verb {
     Trace(trace::TraceArgs),
     Compare(compare::CompareArgs),
     Check(check::CheckArgs),
+    Ablate(Box<ablate::AblateArgs>),
     Params(Box<params::ParamsArgs>),
     Heads(Box<heads::HeadsArgs>),
     Mistakes(mistakes::MistakesArgs),
@@ -103,6 +106,7 @@ impl Cli {
             Verb::Trace(args) => &args.common,
             Verb::Compare(args) => &args.common,
             Verb::Check(args) => &args.common,
+            Verb::Ablate(args) => &args.common,
             Verb::Params(args) => &args.common,
             Verb::Heads(args) => &args.common,
             Verb::Mistakes(args) => &args.common,
@@ -130,6 +134,7 @@ impl Cli {
             Verb::Trace(args) => args.is_for_programs(),
             Verb::Compare(args) => args.is_for_programs(),
             Verb::Check(args) => args.is_for_programs(),
+            Verb::Ablate(args) => args.is_for_programs(),
             Verb::Params(args) => args.is_for_programs(),
             Verb::Heads(args) => args.is_for_programs(),
             Verb::Mistakes(args) => args.is_for_programs(),
@@ -142,6 +147,7 @@ impl Cli {
             Verb::Trace(args) => trace::run(args),
             Verb::Compare(args) => compare::run(args),
             Verb::Check(args) => check::run(args),
+            Verb::Ablate(args) => ablate::run(args),
             Verb::Params(args) => params::run(args),
             Verb::Heads(args) => heads::run(args),
             Verb::Mistakes(args) => mistakes::run(args),

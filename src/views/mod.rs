@@ -1,5 +1,8 @@
 //! A trace in, one format out. A view computes nothing about attention.
 
+pub mod ablate;
+pub mod ablate_data;
+pub mod ablate_each;
 pub mod against;
 pub mod beside;
 pub mod beside_json;
