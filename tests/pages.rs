@@ -46,6 +46,13 @@ const PAGES: &[(&str, &[&str])] = &[
         &["compare", "grouped-query", "--format", "heatmap", "--variants", "multi-head,mqa,flash"],
     ),
     ("compare@flash", &["compare", "telltale", "--variants", "multi-head,flash:4", "--quiet"]),
+    ("ablate@two-heads", &["ablate", "--head", "2"]),
+    ("ablate@pruning-each", &["ablate", "pruning", "--each"]),
+    (
+        "ablate@induction-mean-narrow-ascii",
+        &["ablate", "induction", "--layer", "1", "--head", "1", "--with", "mean", "--width", "40", "--ascii"],
+    ),
+    ("ablate@induction-each-heatmap", &["ablate", "induction", "--each", "--format", "heatmap"]),
     (
         "params@llama-3-8b",
         &["params", "llama-3-8b", "--memory", "24GiB", "--tensor-parallel", "4", "--width", "120"],

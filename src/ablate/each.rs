@@ -60,8 +60,7 @@ impl Turn {
         match self {
             Self::Itself => meant.to_vec(),
             Self::Others => {
-                let has_one =
-                    |layer: &&AttentionLayer| meant.iter().any(|place| place.layer == layer.layer);
+                let has_one = |layer: &&AttentionLayer| meant.iter().any(|place| place.layer == layer.layer);
                 others(&mut layers.iter().filter(has_one))
             }
             Self::AllOthers => others(&mut layers.iter()),
@@ -97,7 +96,13 @@ pub fn each<T: Real>(
             let heads = turn.heads(place, &all);
             let Some(run) = (!heads.is_empty()).then(|| study.ablate(&heads, with)).transpose()? else {
                 // The only head: nothing else is there to be replaced.
-                ranked.push(Ranked { place, output: Some(0.0), last: Some(0.0), cosine: Some(1.0), loss: None });
+                ranked.push(Ranked {
+                    place,
+                    output: Some(0.0),
+                    last: Some(0.0),
+                    cosine: Some(1.0),
+                    loss: None,
+                });
                 waiting.push((*before.1).clone());
                 continue;
             };

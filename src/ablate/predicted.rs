@@ -4,7 +4,7 @@ use nalgebra::DMatrix;
 
 use super::masked::mask_id;
 use crate::fault::Outcome;
-use crate::model::readout::{Readout, Reading};
+use crate::model::readout::{Reading, Readout};
 use crate::model::task::arithmetic;
 use crate::model::{Model, Passage};
 
@@ -57,12 +57,7 @@ pub struct Prediction {
 impl<'m> Reader<'m> {
     /// A reader of a passage; `hidden` are its tokens that were masked (from 0), with what stood there. `None` where the
     /// checkpoint has no language head.
-    pub fn new(
-        model: &'m Model,
-        passage: &Passage,
-        hidden: &[(usize, u32)],
-        top: usize,
-    ) -> Option<Self> {
+    pub fn new(model: &'m Model, passage: &Passage, hidden: &[(usize, u32)], top: usize) -> Option<Self> {
         let readout = model.blueprint.readout.as_ref()?;
         let ids = &passage.ids;
         let mask = mask_id(model);
@@ -102,7 +97,8 @@ impl<'m> Reader<'m> {
             let (run, token) = at(row);
             runs[run][(token, column)]
         });
-        let targets: Vec<Option<u32>> = runs.iter().flat_map(|_| self.rows.iter().map(|(_, id)| *id)).collect();
+        let targets: Vec<Option<u32>> =
+            runs.iter().flat_map(|_| self.rows.iter().map(|(_, id)| *id)).collect();
         let readings =
             self.readout.read(&*self.model.checkpoint, &hidden, &targets, self.top, arithmetic())?;
         Ok(readings.chunks(each).map(|readings| self.predicted(readings)).collect())

@@ -233,7 +233,13 @@ impl<'a, T: Real> Study<'a, T> {
                 let (replaced, output) = (step(with.step()), step(HeadStep::Output));
                 ids.push(output);
                 let inputs = [replaced, output].into_iter().filter_map(|id| self.plan.get(id));
-                ids.extend(inputs.flat_map(|step| &step.inputs).filter(|input| **input != replaced));
+                let inputs = inputs.flat_map(|step| &step.inputs).filter(|input| **input != replaced);
+                // Of a long text, the weights of all heads together are too many to be held.
+                let fits = |id: &&StepId| {
+                    let (rows, columns) = self.plan.get(**id).map_or((0, 0), |step| step.shape);
+                    rows.saturating_mul(columns).saturating_mul(layer.num_heads) <= MOST_LEARNT
+                };
+                ids.extend(inputs.filter(fits));
             }
         }
         self.learn(&ids)
@@ -296,12 +302,19 @@ impl<'a, T: Real> Study<'a, T> {
 
     fn run(&self, plan: Plan, wanted: &[StepId]) -> Outcome<Vec<(StepId, DMatrix<T>)>> {
         let keep = Keep::Only(wanted.iter().copied().collect());
-        let trace =
-            run_plan(Arc::new(plan), &Known { values: &self.known, rest: &self.source }, &keep, self.arithmetic)?;
+        let trace = run_plan(
+            Arc::new(plan),
+            &Known { values: &self.known, rest: &self.source },
+            &keep,
+            self.arithmetic,
+        )?;
         let value = |id: &StepId| trace.get(*id).map(|value| (*id, value.into_owned()));
         Ok(wanted.iter().filter_map(value).collect())
     }
 }
+
+/// Numbers of one kind of step that are held for the heads of a layer: 256 MiB of f32. What is beyond is computed again.
+const MOST_LEARNT: usize = 1 << 26;
 
 /// Values that are known, then the plan's own source.
 struct Known<'k, 'a, T: Real> {

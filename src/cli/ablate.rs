@@ -197,9 +197,8 @@ fn sequence(args: &AblateArgs, batch: Option<usize>) -> Outcome<Option<usize>> {
         (one, Some(count)) if (1..=count).contains(&one.unwrap_or(1)) => Ok(Some(one.unwrap_or(1) - 1)),
         (None | Some(1), None) => Ok(None),
         (one, batch) => {
-            let why = batch.map_or("the input has no batch axis".to_owned(), |count| {
-                format!("the batch holds {count}")
-            });
+            let why = batch
+                .map_or("the input has no batch axis".to_owned(), |count| format!("the batch holds {count}"));
             let what = format!("there is no sequence {}", one.unwrap_or(1));
             Err(Fault::new(what, why, "sequences count from 1").in_source("--sequence").into())
         }
@@ -322,7 +321,8 @@ struct Progress {
 impl Progress {
     fn of(heads: usize, common: &Common) -> Self {
         let is_watched = std::io::stderr().is_terminal() && !common.quiet;
-        let bar = is_watched.then(|| ProgressBar::with_draw_target(Some(heads as u64), ProgressDrawTarget::hidden()));
+        let bar = is_watched
+            .then(|| ProgressBar::with_draw_target(Some(heads as u64), ProgressDrawTarget::hidden()));
         Self { started: Instant::now(), bar }
     }
 

@@ -96,7 +96,8 @@ impl Readout {
             Some(name) if checkpoint.shape(name)? == [vocabulary] => checkpoint.rows(name, 0..vocabulary)?,
             Some(name) => {
                 let shape = checkpoint.shape(name)?;
-                let what = format!("tensor {name} has the shape {shape:?}, and there are {vocabulary} tokens");
+                let what =
+                    format!("tensor {name} has the shape {shape:?}, and there are {vocabulary} tokens");
                 return Err(wrong(what));
             }
             None => Vec::new(),

@@ -39,9 +39,9 @@ impl Operation for Even {
                 });
                 continue;
             }
-            let sum = left.as_ref().map_or(T::one(), |left| {
-                left.row(row).iter().fold(T::zero(), |sum, weight| sum + *weight)
-            });
+            let sum = left
+                .as_ref()
+                .map_or(T::one(), |left| left.row(row).iter().fold(T::zero(), |sum, weight| sum + *weight));
             let share = sum / T::of(count as f64);
             for (weight, score) in weights.row_mut(row).iter_mut().zip(scores.row(row).iter()) {
                 *weight = if *score == hidden { T::zero() } else { share };

@@ -6,7 +6,7 @@ use colored::Colorize;
 use nalgebra::DMatrix;
 
 use super::grid::{Grid, Side};
-use super::number::number;
+use super::number::{number, plain};
 use super::page::{Detail, Page};
 use super::sheet::Sheet;
 use super::table;
@@ -84,7 +84,7 @@ const MOST_NAMED: usize = 6;
 
 fn names(places: &[HeadPlace]) -> String {
     match places {
-        many if many.len() > MOST_NAMED => t!("%{count} heads", count = many.len()),
+        many if many.len() > MOST_NAMED => t!("%{count} heads together", count = many.len()),
         few => few.iter().map(|place| name(*place)).collect::<Vec<_>>().join(&t!(", ")),
     }
 }
@@ -146,8 +146,7 @@ fn introduction(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
         let tokens = report.layers.first().map_or(0, |layer| layer.change.tokens.len());
         write!(out, "{}", page.paragraph(&meaning(report.with, tokens), 0))?;
         if let Some((one, count)) = report.sequence {
-            let words =
-                t!("Sequence %{one} of %{count}; --sequence N shows another.", one = one + 1, count);
+            let words = t!("Sequence %{one} of %{count}; --sequence N shows another.", one = one + 1, count);
             write!(out, "{}", page.paragraph(&words, 0))?;
         }
     }
@@ -185,7 +184,7 @@ fn added(
     let step = of.layer.output;
     heading(&t!("%{step} · what each head adds to it", step), page, out)?;
     let mut grid = Grid {
-        columns: vec![t!("size"), t!("of the output"), t!("here")],
+        columns: vec![t!("size"), t!("of the output"), t!("in this run")],
         align: vec![Side::Right, Side::Right, Side::Left],
         whole: true,
         ..Grid::default()
@@ -213,7 +212,7 @@ fn added(
         write!(out, "{}", page.paragraph(&words, 0))?;
     }
     let (difference, tolerance) = (contributions.difference, contributions.tolerance);
-    let (difference, tolerance) = (number(difference, page.digits), number(tolerance, page.digits));
+    let (difference, tolerance) = (plain(difference, page.digits), plain(tolerance, page.digits));
     let words = match contributions.add_up() {
         true => t!(
             "Check: the parts add up to the output. The largest difference is %{difference}; rounding may make %{tolerance}.",

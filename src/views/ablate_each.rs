@@ -7,12 +7,13 @@ use nalgebra::DMatrix;
 use super::ablate::{heading, loss_words, meaning, name, perhaps, title};
 use super::grid::Grid;
 use super::heat::paint::Colours;
+use super::heat::panels::{Panel, Scale};
 use super::heat::terminal;
 use super::page::{Detail, Page};
+use super::sheet::Sheet;
 use crate::ablate::each::Turn;
 use crate::ablate::{Measured, Ranked, Sort};
 use crate::fault::visible;
-use crate::lesson::Labels;
 use crate::plan::rewrites::Replacement;
 use crate::words::t;
 
@@ -160,7 +161,13 @@ fn introduction(ranking: &Ranking<'_>, out: &mut dyn Write) -> io::Result<()> {
 /// Those of the writer.
 pub fn write_heat(ranking: &Ranking<'_>, colours: Colours, out: &mut dyn Write) -> io::Result<()> {
     introduction(ranking, out)?;
-    let (map, queries, keys) = ranking.map();
-    let labels = Labels { queries, keys };
-    terminal::write_map(&ranking.measure(), map.as_view(), &labels, (ranking.page, colours), out)
+    let (map, rows, columns) = ranking.map();
+    let title = match ranking.sort {
+        Sort::Loss => t!("loss"),
+        Sort::Cosine => t!("cosine"),
+        Sort::Output | Sort::Layer => t!("output"),
+    };
+    let panel = Panel::of_matrix(title, Sheet::of_matrix(map.as_view(), rows, columns));
+    let scale = Scale::of(std::slice::from_ref(&panel), false);
+    terminal::write_panel(&ranking.measure(), panel, &scale, &ranking.page, colours, out)
 }

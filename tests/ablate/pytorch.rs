@@ -102,8 +102,12 @@ fn bert_without_heads_is_what_pytorch_makes_of_it() {
     same_top(&before.at[0].top, &expected["masked_before"], "as it is, masked");
 
     for case in expected["cases"].as_array().unwrap() {
-        let heads: Vec<HeadPlace> =
-            case["heads"].as_array().unwrap().iter().map(|head| head.as_str().unwrap().parse().unwrap()).collect();
+        let heads: Vec<HeadPlace> = case["heads"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|head| head.as_str().unwrap().parse().unwrap())
+            .collect();
         let with = match case["with"].as_str().unwrap() {
             "zero" => Replacement::Zero,
             "mean" => Replacement::Mean,
@@ -135,6 +139,40 @@ fn bert_without_heads_is_what_pytorch_makes_of_it() {
     }
 }
 
+/// The same from the command line: token ids in, numbers out, both countings told; `--each` says the same of the head.
+#[test]
+fn the_verb_says_the_same() {
+    let expected = expected("bert-tiny");
+    let tokens: Vec<String> = ids(&expected["ids"]).iter().map(ToString::to_string).collect();
+    let (folder, tokens) = (folder("bert-tiny"), tokens.join(","));
+    let model = ["ablate", "--model", folder.to_str().unwrap(), "--tokens", &tokens];
+    let case = &expected["cases"][0];
+    assert_eq!(case["heads"][0], "layer.1.head.2");
+    let report = super::json(&[&model[..], &["--layer", "1", "--head", "2"]].concat());
+    assert_eq!(report["heads"][0]["name"], "L0H1");
+    assert_eq!(report["layers"][0]["contributions"]["adds_up"], true);
+    for (is, want) in [(&report["layers"][0], &case["outputs"][0]), (&report["last"], &case["last"])] {
+        let is = is["change"]["tokens"].as_array().unwrap();
+        for (is, (change, cosine)) in
+            is.iter().zip(numbers(&want["change"]).into_iter().zip(numbers(&want["cosine"])))
+        {
+            near(is["change"].as_f64().unwrap(), change, "change");
+            near(is["cosine"].as_f64().unwrap(), cosine, "cosine");
+        }
+    }
+    let each = super::json(&[&model[..], &["--each", "--sort", "layer"]].concat());
+    assert_eq!(each["heads"].as_array().unwrap().len(), 8);
+    let ranked = &each["heads"][1];
+    assert_eq!(ranked["name"], "L0H1");
+    let all = &report["last"]["change"]["all"];
+    near(ranked["last"].as_f64().unwrap(), all["relative"].as_f64().unwrap(), "at the end");
+    near(ranked["cosine"].as_f64().unwrap(), all["cosine"].as_f64().unwrap(), "cosine");
+    let text = super::page(&[&model[..], &["--heads", "L0H1"]].concat());
+    assert!(text.starts_with("bert-tiny: layer 1 head 2 (L0H1) set to zero\n"), "{text}");
+    let said = super::refused(&[&model[..], &["--head", "1", "--layer", "1", "--mask", "99"]].concat());
+    assert!(said.contains("there is no token 99"), "{said}");
+}
+
 /// The language heads of causal models: tied and untied, and Gemma 2's, which is capped. Hidden states are PyTorch's own.
 #[test]
 fn language_heads_give_the_loss_and_the_likeliest_tokens() {
@@ -148,11 +186,8 @@ fn language_heads_give_the_loss_and_the_likeliest_tokens() {
         let config: Value =
             serde_json::from_slice(&std::fs::read(folder.join("config.json")).unwrap()).unwrap();
         let checkpoint = Safetensors::open(&[folder.join("model.safetensors")]).unwrap();
-        let tensor = if checkpoint.tensors().contains_key(tensor) {
-            tensor
-        } else {
-            "model.embed_tokens.weight"
-        };
+        let tensor =
+            if checkpoint.tensors().contains_key(tensor) { tensor } else { "model.embed_tokens.weight" };
         let readout = Readout {
             transform: None,
             tensor: tensor.to_owned(),

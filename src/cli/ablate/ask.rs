@@ -25,14 +25,16 @@ pub(super) fn heads<T: Real>(args: &AblateArgs, study: &Study<'_, T>) -> Outcome
         args.head.iter().map(|head| HeadPlace { layer, head: Head(head - 1) }).collect();
     for text in &args.heads {
         let place: HeadPlace = text.trim().parse().map_err(|why: String| {
-            let remedy = "write --heads layer.1.head.2,layer.2.head.1, or as other tools count: --heads L0H1,L1H0";
+            let remedy =
+                "write --heads layer.1.head.2,layer.2.head.1, or as other tools count: --heads L0H1,L1H0";
             Fault::new(format!("{text:?} is no head"), why, remedy).in_source("--heads")
         })?;
         named.push(place);
     }
     if named.is_empty() {
         let why = "an ablation takes something away";
-        let remedy = "name one, as --head 2 (in a stack of layers with --layer 1), or try them all with --each";
+        let remedy =
+            "name one, as --head 2 (in a stack of layers with --layer 1), or try them all with --each";
         return Err(Fault::new("no head was named", why, remedy).in_source("--head").into());
     }
     named.sort_unstable();

@@ -41,7 +41,7 @@ pub(super) fn run(args: &AblateArgs) -> Outcome<Ending> {
             Some(reader) => {
                 let [before] = reader.read([&*study.value(study.last())?])?;
                 (before.loss, reader.measured)
-            },
+            }
             None => (None, Measured::Next),
         };
         let count = reader.as_ref().map_or(0, |reader| reader.count);

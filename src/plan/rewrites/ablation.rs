@@ -67,7 +67,8 @@ mod tests {
     /// is even, but for the last one.
     fn output(with: Option<Replacement>) -> Vec<f64> {
         let mut inputs = Inputs::new();
-        inputs.insert(Name::X.into(), Arc::new(DMatrix::from_row_slice(3, 2, &[0.0, 0.0, 2.0, 0.0, 7.0, 1.0])));
+        inputs
+            .insert(Name::X.into(), Arc::new(DMatrix::from_row_slice(3, 2, &[0.0, 0.0, 2.0, 0.0, 7.0, 1.0])));
         // the query is column 2 of x, the key and the value column 1
         let column = |numbers: &[f64]| Arc::new(DMatrix::from_row_slice(2, 1, numbers));
         inputs.insert(Name::W(Projection::Q).into(), column(&[0.0, 100.0]));

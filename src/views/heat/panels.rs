@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use crate::fault::visible;
 use crate::lesson::Labels;
-use crate::ops::{Given, Layout, View};
+use crate::ops::Layout;
 use crate::plan::{Axis, HeadStep, Name, Plan, Stack, Step, StepId, names};
 use crate::trace::Trace;
 use crate::views::Scene;
@@ -155,35 +155,6 @@ pub fn of_comparison<'a>(comparison: &Comparison<'a>) -> Vec<Group<'a>> {
 pub fn of_step<'a>(scene: &Scene<'a>, id: StepId) -> Option<Panel<'a>> {
     let step = scene.trace.plan().get(id)?;
     panels(scene.trace, step, scene.labels, scene.page.layout).into_iter().next()
-}
-
-/// A matrix that is no step, with names of its rows (`queries`) and columns (`keys`).
-pub fn of_map<'a>(what: &str, value: View<'a, f64>, labels: &Labels) -> Group<'a> {
-    let step = Step {
-        id: Name::X.into(),
-        op: Given { shape: value.shape() }.into(),
-        inputs: Vec::new(),
-        shape: value.shape(),
-        axes: (Axis::Queries, Axis::Keys),
-        note: String::new(),
-        repeats: false,
-    };
-    let mut sheet = Sheet::new(&step, value, labels, Layout::Rows);
-    for name in sheet.rows.iter_mut().chain(&mut sheet.columns) {
-        *name = visible(name);
-    }
-    let panel = Panel {
-        title: what.to_owned(),
-        caption: what.to_owned(),
-        axes: ("", ""),
-        sheet,
-        scores: None,
-        are_weights: false,
-        block: (1, 1),
-    };
-    let panels = vec![panel];
-    let scale = Scale::of(&panels, false);
-    Group { what: what.to_owned(), panels, scale }
 }
 
 /// A step as panels: one, or one a head where it stacks them.

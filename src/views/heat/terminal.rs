@@ -8,8 +8,6 @@ use super::legend::legend;
 use super::paint::Colours;
 use super::panels::{self, Cell, Group, Panel, Scale};
 use super::plate::{Brush, Plate, Size, room_of_names};
-use crate::lesson::Labels;
-use crate::ops::View;
 use crate::views::compare::{self, Comparison};
 use crate::views::number::{digits_for, number};
 use crate::views::page::{Detail, Page, width};
@@ -93,25 +91,6 @@ pub fn write_panel(
     let plate = fitting(&mut panels, &brush);
     draw(&panels, &plate, scale, &brush, out)?;
     legend(&panels, scale, &brush, out)
-}
-
-/// Writes a matrix that is no step, with names of its rows and columns, under a heading that says what it holds.
-///
-/// # Errors
-/// Those of the writer.
-pub fn write_map(
-    what: &str,
-    value: View<'_, f64>,
-    labels: &Labels,
-    (page, colours): (Page, Colours),
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let mut group = panels::of_map(what, value, labels);
-    let brush = Brush { page, colours, digits: digits(&group.panels, &page) };
-    let plate = fitting(&mut group.panels, &brush);
-    writeln!(out)?;
-    draw(&group.panels, &plate, &group.scale, &brush, out)?;
-    legend(&group.panels, &group.scale, &brush, out)
 }
 
 fn heading(words: &str, page: &Page, out: &mut dyn Write) -> io::Result<()> {
