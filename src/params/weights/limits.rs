@@ -18,6 +18,9 @@ pub(super) const GGUF_NAME_BYTES: u64 = 127;
 /// Numbers of a metadata array that are held (one a layer is usual); longer arrays are only counted.
 pub(super) const GGUF_ARRAY: u64 = 256;
 
+/// Tokens or merges of a vocabulary that is held; the largest have 262,144 tokens and 515,000 merges.
+pub(super) const GGUF_LIST: u64 = 1 << 21;
+
 /// Bytes of metadata values held from one file, all together.
 pub(super) const METADATA_BYTES: usize = 1 << 20;
 

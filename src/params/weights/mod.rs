@@ -11,7 +11,7 @@ pub mod contents;
 mod folder;
 mod format;
 mod ggml;
-mod gguf;
+pub(crate) mod gguf;
 #[cfg(test)]
 mod hostile;
 mod index;

@@ -1,10 +1,10 @@
 //! The header of a GGUF file: two counts, the metadata, the tensors.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{Read, Seek};
 
 use super::bytes::Bytes;
-use super::value;
+use super::value::{self, List};
 use crate::arrays::AGAIN;
 use crate::fault::{Fault, Place};
 use crate::params::weights::ggml::GgmlType;
@@ -15,6 +15,12 @@ use crate::params::weights::{StoredTensor, doubled_tensor, limits};
 pub(super) struct Header {
     pub(super) metadata: Vec<(String, String)>,
     pub(super) tensors: Vec<StoredTensor>,
+    /// Where each tensor's bytes begin in the file.
+    pub(super) starts: Vec<u64>,
+    /// The lists that were asked for.
+    pub(super) lists: BTreeMap<String, List>,
+    /// Whether the most significant byte of a number comes first.
+    pub(super) big_endian: bool,
 }
 
 impl Header {
@@ -29,14 +35,15 @@ impl Header {
     }
 }
 
-/// Reads the header of a file of `length` bytes; the place of a fault is the path inside the file.
-pub(super) fn read<R: Read + Seek>(source: R, length: u64) -> Result<Header, Fault> {
+/// Reads the header of a file of `length` bytes, and holds the lists under these keys whole; the place of a fault is
+/// the path inside the file.
+pub(super) fn read<R: Read + Seek>(source: R, length: u64, lists: &[&str]) -> Result<Header, Fault> {
     let mut bytes = Bytes::new(source, length);
     version(&mut bytes)?;
     let tensors = count(&mut bytes, "tensors", 8 + 4 + 8 + 4 + 8, limits::GGUF_TENSORS)?;
     let entries = count(&mut bytes, "metadata entries", 8 + 4 + 1, limits::GGUF_ENTRIES)?;
-    let metadata = metadata(&mut bytes, entries)?;
-    let mut header = Header { metadata, tensors: Vec::new() };
+    let mut header = Header { big_endian: bytes.big_endian, ..Header::default() };
+    (header.metadata, header.lists) = metadata(&mut bytes, entries, lists)?;
     let alignment = alignment(&header)?;
 
     let mut starts = Vec::new();
@@ -50,6 +57,7 @@ pub(super) fn read<R: Read + Seek>(source: R, length: u64) -> Result<Header, Fau
     }
     let data_start = bytes.at().next_multiple_of(alignment);
     fits(&header.tensors, &starts, alignment, length.saturating_sub(data_start))?;
+    header.starts = starts.into_iter().map(|start| data_start + start).collect();
     Ok(header)
 }
 
@@ -108,8 +116,12 @@ fn too_many(count: u64, things: &str, limit: u64) -> Fault {
     Fault::new(format!("the header says that {count} {things} follow"), why, "name a file with fewer")
 }
 
-fn metadata<R: Read + Seek>(bytes: &mut Bytes<R>, entries: u64) -> Result<Vec<(String, String)>, Fault> {
+/// Entries as text by their keys, and lists that are held whole.
+type Metadata = (Vec<(String, String)>, BTreeMap<String, List>);
+
+fn metadata<R: Read + Seek>(bytes: &mut Bytes<R>, entries: u64, hold: &[&str]) -> Result<Metadata, Fault> {
     let mut metadata: Vec<(String, String)> = Vec::new();
+    let mut lists = BTreeMap::new();
     let mut held = 0;
     for number in 1..=entries {
         let entry = || inside(format!("metadata entry {number} of {entries}"));
@@ -117,7 +129,15 @@ fn metadata<R: Read + Seek>(bytes: &mut Bytes<R>, entries: u64) -> Result<Vec<(S
             .string("a metadata key", limits::GGUF_KEY_BYTES)
             .and_then(|key| if key.is_empty() { Err(nameless("a metadata key")) } else { Ok(key) })
             .map_err(|fault| fault.at(entry()))?;
-        let value = value::read(bytes).map_err(|fault| fault.at(inside(format!("metadata {key}"))))?;
+        let in_value = |fault: Fault| fault.at(inside(format!("metadata {key}")));
+        let value = if hold.contains(&key.as_str()) {
+            let list = value::held(bytes).map_err(in_value)?;
+            let text = list.described();
+            lists.insert(key.clone(), list);
+            text
+        } else {
+            value::read(bytes).map_err(in_value)?
+        };
         held += key.len() + value.len();
         if held > limits::METADATA_BYTES {
             let why = format!(
@@ -134,7 +154,7 @@ fn metadata<R: Read + Seek>(bytes: &mut Bytes<R>, entries: u64) -> Result<Vec<(S
             "which of them is meant cannot be known",
             "write the file again, each key once",
         )),
-        None => Ok(metadata),
+        None => Ok((metadata, lists)),
     }
 }
 

@@ -11,6 +11,7 @@ mod header;
 pub(super) mod hostile;
 mod value;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::folder::part_of;
@@ -18,24 +19,49 @@ use super::{Kind, WeightFile, doubled_tensor, file_name, ggml, limits, some};
 use crate::arrays::{self, Opened};
 use crate::fault::{Fault, Faults, Outcome, Place};
 use header::Header;
+pub(crate) use value::List;
+
+/// A GGUF file with what a model needs beyond its counts.
+#[derive(Debug)]
+pub(crate) struct Gguf {
+    /// Tensors and metadata.
+    pub(crate) file: WeightFile,
+    /// The lists that were asked for, by key.
+    pub(crate) lists: BTreeMap<String, List>,
+    /// Where each tensor's bytes begin: in which of the parts, and at which byte.
+    pub(crate) starts: Vec<(usize, u64)>,
+    /// The file, or its parts.
+    pub(crate) parts: Vec<PathBuf>,
+    /// Whether the most significant byte of a number comes first.
+    pub(crate) big_endian: bool,
+}
 
 /// All tensors of a GGUF file, of every part where it is split.
 pub(super) fn open(path: &Path) -> Outcome<WeightFile> {
-    let first = read(path)?;
-    let parts = first.number("split.count").filter(|parts| *parts > 1);
-    let header = match parts {
-        Some(parts) => whole(path, parts)?,
-        None => first,
-    };
-    let notes = notes(&header, path);
-    let kind = if parts.is_some() { Kind::SplitGguf } else { Kind::Gguf };
-    let Header { metadata, tensors } = header;
-    Ok(WeightFile { kind, path: path.to_owned(), tensors, metadata, packed: None, notes })
+    Ok(open_holding(path, &[])?.file)
 }
 
-fn read(path: &Path) -> Outcome<Header> {
+/// The same, with the lists under these keys held whole, and where each tensor stands.
+pub(crate) fn open_holding(path: &Path, lists: &[&str]) -> Outcome<Gguf> {
+    let mut first = read(path, lists)?;
+    let (mut starts, mut parts) = (Vec::new(), vec![path.to_owned()]);
+    let mut kind = Kind::Gguf;
+    if let Some(count) = first.number("split.count").filter(|parts| *parts > 1) {
+        kind = Kind::SplitGguf;
+        parts = paths_of_parts(path, count).map_err(|fault| fault.at(arrays::place(path)))?;
+        first = whole(path, &parts, lists, &mut starts)?;
+    } else {
+        starts.extend(first.starts.iter().map(|start| (0, *start)));
+    }
+    let notes = notes(&first, path);
+    let Header { metadata, tensors, lists, big_endian, .. } = first;
+    let file = WeightFile { kind, path: path.to_owned(), tensors, metadata, packed: None, notes };
+    Ok(Gguf { file, lists, starts, parts, big_endian })
+}
+
+fn read(path: &Path, lists: &[&str]) -> Outcome<Header> {
     let Opened { file, bytes } = arrays::open(path)?;
-    Ok(header::read(file, bytes).map_err(|fault| in_file(fault, path))?)
+    Ok(header::read(file, bytes, lists).map_err(|fault| in_file(fault, path))?)
 }
 
 /// The fault, in this file; a place inside it is kept.
@@ -44,20 +70,22 @@ fn in_file(fault: Fault, path: &Path) -> Fault {
     fault.at(Place { path: inside, ..arrays::place(path) })
 }
 
-/// All parts of a split file: the metadata of the first, the tensors of all.
-fn whole(path: &Path, parts: u64) -> Outcome<Header> {
-    let paths = paths_of_parts(path, parts).map_err(|fault| fault.at(arrays::place(path)))?;
+/// All parts of a split file: the metadata of the first, the tensors of all, and where they stand.
+fn whole(path: &Path, paths: &[PathBuf], lists: &[&str], starts: &mut Vec<(usize, u64)>) -> Outcome<Header> {
+    let parts = paths.len() as u64;
     let missing: Vec<Fault> =
         paths.iter().filter(|part| !part.is_file()).map(|part| a_missing_part(part)).collect();
     if !missing.is_empty() {
         return Err(Faults(missing.into_iter().take(arrays::limits::SHOWN).collect()));
     }
     let mut whole: Option<Header> = None;
-    for (number, part) in (0_u64..).zip(&paths) {
-        let header = read(part)?;
+    for (index, part) in paths.iter().enumerate() {
+        let number = index as u64;
+        let header = read(part, lists)?;
         if (header.number("split.no"), header.number("split.count")) != (Some(number), Some(parts)) {
             return Err(a_foreign_part(part, number + 1, parts).into());
         }
+        starts.extend(header.starts.iter().map(|start| (index, *start)));
         match &mut whole {
             None => whole = Some(header),
             Some(whole) => whole.tensors.extend(header.tensors),

@@ -82,6 +82,71 @@ fn long_string<R: Read + Seek>(bytes: &mut Bytes<R>) -> Result<String, Fault> {
     Ok(text)
 }
 
+/// A list that is held whole.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum List {
+    /// Of strings; bytes that are not UTF-8 stand as U+FFFD, which no text of a person matches.
+    Texts(Vec<String>),
+    /// Of numbers and truth values (0 and 1).
+    Numbers(Vec<f64>),
+}
+
+impl List {
+    /// What [`read`] makes of a list that long: the text that stands for it in the metadata.
+    pub(super) fn described(&self) -> String {
+        match self {
+            Self::Texts(texts) => format!("{} strings", texts.len()),
+            Self::Numbers(numbers) => format!("{} numbers", numbers.len()),
+        }
+    }
+}
+
+/// The next value, a list, whole: the tokens of a vocabulary, their scores and merges.
+pub(super) fn held<R: Read + Seek>(bytes: &mut Bytes<R>) -> Result<List, Fault> {
+    let (ValueType::Array, _) = value_type(bytes)? else {
+        return Err(Fault::new("a metadata value is no list", "a vocabulary is a list of its tokens", AGAIN));
+    };
+    let (element, _) = value_type(bytes)?;
+    let length = bytes.u64()?;
+    // A string takes eight bytes at least, for its length; a list of lists is refused below.
+    let least = width(element).unwrap_or(8);
+    if length > limits::GGUF_LIST || length.saturating_mul(least) > bytes.left() {
+        let why = format!(
+            "{} bytes are left in the file, and at most {} are read",
+            bytes.left(),
+            limits::GGUF_LIST
+        );
+        return Err(Fault::new(format!("a list of {length} is announced"), why, AGAIN));
+    }
+    match element {
+        ValueType::Array => Err(Fault::new("a metadata value is an array of arrays", "", AGAIN)),
+        ValueType::String => {
+            let text = |bytes: &mut Bytes<R>| {
+                let length = bytes.u64()?;
+                let read = bytes.take(length)?;
+                Ok(String::from_utf8(read)
+                    .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+            };
+            (0..length).map(|_| text(bytes)).collect::<Result<_, _>>().map(List::Texts)
+        }
+        number => (0..length).map(|_| as_number(bytes, number)).collect::<Result<_, _>>().map(List::Numbers),
+    }
+}
+
+fn as_number<R: Read + Seek>(bytes: &mut Bytes<R>, value: ValueType) -> Result<f64, Fault> {
+    Ok(match value {
+        ValueType::F32 => f64::from(f32::from_bits(bytes.u32()?)),
+        ValueType::I32 => f64::from(bytes.u32()?.cast_signed()),
+        ValueType::U32 => f64::from(bytes.u32()?),
+        // Rare in vocabularies: by way of their text.
+        other => match scalar(bytes, other)?.as_str() {
+            "true" => 1.0,
+            "false" => 0.0,
+            text => text.parse().unwrap_or(f64::NAN),
+        },
+    })
+}
+
 fn array<R: Read + Seek>(bytes: &mut Bytes<R>) -> Result<String, Fault> {
     let (element, name) = value_type(bytes)?;
     let length = bytes.u64()?;
