@@ -143,6 +143,7 @@ mod tests {
             ids: (0..6).collect(),
             segments: vec![0; 6],
             labels: ["[CLS]", "a", "b", "c", "d", "[SEP]"].map(String::from).to_vec(),
+            pieces: ["[CLS]", "a", "b", "c", "d", "[SEP]"].map(String::from).to_vec(),
             is_special: vec![true, false, false, false, false, true],
         };
         let marks = Marks::of(&passage);

@@ -245,6 +245,7 @@ mod tests {
             ids: vec![7, 1, 7, 2],
             segments: vec![0; 4],
             labels: ["x", ",", "x", "."].map(String::from).to_vec(),
+            pieces: ["x", ",", "x", "."].map(String::from).to_vec(),
             is_special: vec![false; 4],
         }
     }
@@ -344,6 +345,7 @@ mod tests {
             ids: (0..7).collect(),
             segments: vec![0; 7],
             labels: labels.map(String::from).to_vec(),
+            pieces: labels.map(String::from).to_vec(),
             is_special,
         };
         let Marks(marks) = Marks::of(&passage);

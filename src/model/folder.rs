@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::checkpoint::gguf;
 use super::checkpoint::safetensors::Safetensors;
 use super::{Model, Tokens, architecture, builtin};
 use crate::arrays;
@@ -25,7 +26,7 @@ pub(super) fn open(path: &Path) -> Outcome<Model> {
         return of_folder(path);
     }
     if is_gguf(path)? {
-        return of_gguf(path);
+        return gguf::open(path);
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if path.file_name().is_some_and(|name| name == CONFIG) {
@@ -49,12 +50,12 @@ fn of_folder(folder: &Path) -> Outcome<Model> {
         if let Ok(Some(file)) = weights::in_folder(folder)
             && file.is_gguf()
         {
-            return of_gguf(&file.path);
+            return gguf::open(&file.path);
         }
         return Err(no_config(folder).into());
     };
     match weights::in_folder(&home)? {
-        Some(file) if file.is_gguf() => of_gguf(&file.path),
+        Some(file) if file.is_gguf() => gguf::open(&file.path),
         Some(file) => assembled(&home, &file, name_of(folder)),
         None => {
             let remedy =
@@ -112,13 +113,6 @@ fn is_gguf(path: &Path) -> Outcome<bool> {
         .read_to_end(&mut start)
         .map_err(|error| arrays::failed_read(&error).at(arrays::place(path)))?;
     Ok(start == b"GGUF")
-}
-
-/// A `.gguf` file. HERE its own reader belongs: `checkpoint::gguf::open(path)`.
-fn of_gguf(path: &Path) -> Outcome<Model> {
-    let what = "models in .gguf files cannot be read yet";
-    let remedy = "name the model's folder with its .safetensors";
-    Err(Fault::new(what, "", remedy).at(arrays::place(path)).into())
 }
 
 /// What the folder is called, also where it was given as `.`; a download, `models--google--bert/snapshots/1f5a`, is google/bert.

@@ -1,5 +1,6 @@
 //! Where a model's tensors stand: one kind of file a module.
 
+pub mod gguf;
 pub mod safetensors;
 
 use std::collections::BTreeMap;

@@ -76,11 +76,6 @@ impl Tokens {
         self.tokenizer.id_to_token(id)
     }
 
-    /// The id of a token that the vocabulary writes so.
-    pub fn id_of(&self, token: &str) -> Option<u32> {
-        self.tokenizer.token_to_id(token)
-    }
-
     /// A token as people read it; `None` for an id without a name.
     pub fn label(&self, id: u32) -> Option<String> {
         self.name_of(id).map(|piece| self.label_of(&piece))
