@@ -142,7 +142,7 @@ impl Measure {
             Self::Itself | Self::Distance | Self::Entropy | Self::Evenness | Self::Largest => {
                 n!("queries that see 2 keys or more")
             }
-            _ => n!("of those, the ones that see such a key"),
+            _ => n!("queries that see 2 keys or more, such a key among them"),
         }
     }
 }
