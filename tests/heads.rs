@@ -190,11 +190,12 @@ fn asks_nothing() -> Model {
             residual: true,
             last: None,
         },
-        embeddings: Embeddings { tokens: "tokens".to_owned(), positions: None, segments: None },
+        embeddings: Embeddings { tokens: "tokens".to_owned(), positions: None, segments: None, padding: None },
         matrices,
         readout: None,
         most_tokens: Some(12),
         is_causal: true,
+        stretch: BTreeMap::new(),
     };
     Model { name: "asks-nothing".to_owned(), blueprint, checkpoint: Arc::new(tensors), tokens: None }
 }
