@@ -15,6 +15,8 @@ use mha::trace::Trace;
 use nalgebra::DMatrix;
 use serde_json::Value;
 
+#[path = "models/real_configs.rs"]
+mod real_configs;
 #[path = "models/refusals.rs"]
 mod refusals;
 
@@ -318,6 +320,18 @@ fn phi3_with_longrope_is_computed_as_transformers_computes_it() {
 #[test]
 fn starcoder2_is_computed_as_transformers_computes_it() {
     check_folder("models/starcoder2");
+}
+
+/// Norms before attention and at the end, a bias, a vocabulary of its own.
+#[test]
+fn attention_alone_is_computed_as_pytorch_computes_it() {
+    check_folder("models/attention-only");
+}
+
+/// No norm anywhere; the vocabulary is the embedding's.
+#[test]
+fn attention_alone_without_norms_is_computed_as_pytorch_computes_it() {
+    check_folder("models/attention-only-bare");
 }
 
 /// Sizes, windows and scales as `expected.json` tells them of every layer.

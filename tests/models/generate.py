@@ -281,8 +281,66 @@ def nest(source, target):
         (folder / file).write_bytes((HERE / source / file).read_bytes())
 
 
+def attention_only(name, number, norm, is_tied):
+    """A Transformer of attention alone, which no framework has: its formulas in PyTorch."""
+    folder, d_model, heads, n = HERE / name, 12, 3, 9
+    folder.mkdir(exist_ok=True)
+    generator = torch.Generator().manual_seed(700 + number)
+    drawn = lambda *shape: (0.5 * torch.randn(shape, generator=generator)).half().float()
+    tensors = {"embed.weight": drawn(VOCABULARY, d_model), "positions.weight": drawn(16, d_model)}
+    for layer in range(2):
+        for part in "qkvo":
+            tensors[f"layers.{layer}.{part}.weight"] = drawn(d_model, d_model)
+        if norm == "pre":
+            tensors[f"layers.{layer}.q.bias"] = drawn(d_model)
+            tensors[f"layers.{layer}.norm.weight"], tensors[f"layers.{layer}.norm.bias"] = drawn(d_model), drawn(d_model)
+    if norm == "pre":
+        tensors["final_norm.weight"], tensors["final_norm.bias"] = drawn(d_model), drawn(d_model)
+    if not is_tied:
+        tensors["unembed.weight"] = drawn(VOCABULARY, d_model)
+    config = dict(
+        model_type="attention_only",
+        hidden_size=d_model,
+        num_hidden_layers=2,
+        num_attention_heads=heads,
+        vocab_size=VOCABULARY,
+        max_position_embeddings=16,
+        norm=norm,
+        tie_word_embeddings=is_tied,
+    )
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+    halves = {key: tensor.half().numpy() for key, tensor in tensors.items()}
+    save_file(halves, folder / "model.safetensors", metadata={"format": "pt"})
+
+    normed = lambda x, at: (
+        torch.nn.functional.layer_norm(x, (d_model,), tensors[f"{at}.weight"], tensors[f"{at}.bias"])
+        if f"{at}.weight" in tensors
+        else x
+    )
+    ids = torch.randint(0, VOCABULARY, (n,), generator=generator)
+    x = tensors["embed.weight"][ids] + tensors["positions.weight"][:n]
+    states, attentions = [x], []
+    for layer in range(2):
+        read = normed(x, f"layers.{layer}.norm")
+        linear = lambda part, x: x @ tensors[f"layers.{layer}.{part}.weight"].T + tensors.get(f"layers.{layer}.{part}.bias", 0)
+        q, k, v = (linear(part, read).view(n, heads, -1).transpose(0, 1) for part in "qkv")
+        scores = q @ k.transpose(1, 2) / (d_model / heads) ** 0.5
+        weights = scores.masked_fill(torch.ones(n, n).triu(1).bool(), -torch.inf).softmax(-1)
+        x = x + linear("o", (weights @ v).transpose(0, 1).reshape(n, d_model))
+        attentions.append(weights)
+        states.append(x)
+    states[-1] = x = normed(x, "final_norm")
+    logits = x @ tensors["embed.weight" if is_tied else "unembed.weight"].T
+    arrays = dict(attentions=torch.stack(attentions), hidden_states=torch.stack(states), logits=logits)
+    np.savez_compressed(folder / "expected_1.npz", **{key: array.numpy() for key, array in arrays.items()})
+    texts = [{"file": "expected_1.npz", "ids": ids.tolist()}]
+    (folder / "expected.json").write_text(json.dumps({"class": "by hand", "texts": texts}) + "\n")
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
     for number, (name, what) in enumerate(MODELS.items()):
         build(number, name, *what)
     nest("gemma3-old-config", "gemma3-nested")
+    attention_only("attention-only", 50, "pre", False)
+    attention_only("attention-only-bare", 51, "none", True)

@@ -59,7 +59,7 @@ impl Keys {
     /// The keys of a config, or of the config of the text model inside it.
     ///
     /// # Errors
-    /// It is no object, it names no type, or it asks for something that no family here computes.
+    /// It is no object, or it names no type.
     pub(super) fn new(config: &Value) -> Outcome<Self> {
         let Value::Object(given) = config else {
             let remedy = "take the config.json that belongs to the weights";
@@ -77,7 +77,7 @@ impl Keys {
             Some(Value::Object(inner)) if outer == "gemma3" => Some(inner),
             _ => None,
         };
-        let keys = match inner {
+        Ok(match inner {
             None => Self { config: Config::of_model(given.clone(), &outer, ""), model_type: outer },
             Some(inner) => {
                 let mut inner = inner.clone();
@@ -89,12 +89,14 @@ impl Keys {
                 let model_type = model_type(&inner).unwrap_or_else(|| format!("{outer}_text"));
                 Self { config: Config::of_model(inner, &model_type, "text_config"), model_type }
             }
-        };
-        keys.refuse_what_is_not_computed()?;
-        Ok(keys)
+        })
     }
 
-    fn refuse_what_is_not_computed(&self) -> Outcome<()> {
+    /// Nothing is asked for that no family here computes.
+    ///
+    /// # Errors
+    /// A key with a value that changes the numbers, or that belongs to another type.
+    pub(super) fn refuse_what_is_not_computed(&self) -> Outcome<()> {
         for (key, harmless) in HARMLESS {
             let Some(value) = self.known(key)? else { continue };
             if !value.is_null() && !harmless.contains(&value.to_string().as_str()) {

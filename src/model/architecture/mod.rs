@@ -65,7 +65,10 @@ pub fn blueprint(config: &Value, checkpoint: &dyn Checkpoint) -> Outcome<Bluepri
     let built = |config: &Value| {
         let keys = Keys::new(config)?;
         match TYPES.iter().find(|(name, _)| *name == keys.model_type) {
-            Some((_, build)) => build(&keys, checkpoint),
+            Some((_, build)) => {
+                keys.refuse_what_is_not_computed()?;
+                build(&keys, checkpoint)
+            }
             None => Err(unsupported(&keys.model_type)),
         }
     };
