@@ -317,6 +317,12 @@ fn phi3_with_longrope_is_computed_as_transformers_computes_it() {
     check_folder("models/phi3-longrope");
 }
 
+/// The first layer rotates, the second does not.
+#[test]
+fn smollm3_is_computed_as_transformers_computes_it() {
+    check_folder("models/smollm3");
+}
+
 #[test]
 fn starcoder2_is_computed_as_transformers_computes_it() {
     check_folder("models/starcoder2");

@@ -209,6 +209,13 @@ MODELS = {
         [SHORT, LONG],
         None,
     ),
+    "smollm3": (
+        "SmolLM3Config",
+        "SmolLM3ForCausalLM",
+        decoder(no_rope_layer_interval=2, tie_word_embeddings=True),
+        [LONG],
+        None,
+    ),
     "starcoder2": ("Starcoder2Config", "Starcoder2ForCausalLM", decoder(sliding_window=5), [LONG], None),
 }
 

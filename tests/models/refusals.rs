@@ -26,7 +26,7 @@ const QWEN: &str = "models/qwen2-yarn";
 
 #[test]
 fn what_a_config_gets_wrong_is_told_with_its_key() {
-    let cases: [(&str, Value, &[&str]); 35] = [
+    let cases: [(&str, Value, &[&str]); 37] = [
         // Types and parts that are not computed.
         (
             LLAMA,
@@ -123,6 +123,12 @@ fn what_a_config_gets_wrong_is_told_with_its_key() {
             &["layer 2 is \"linear_attention\""],
         ),
         (QWEN, json!({"use_sliding_window": false}), &["layer 2 is \"sliding_attention\"", "in use"]),
+        (
+            "models/smollm3",
+            json!({"no_rope_layers": [1]}),
+            &["no_rope_layers is no list of 2 numbers 0 and 1"],
+        ),
+        ("models/smollm3", json!({"use_sliding_window": true}), &["use_sliding_window is true"]),
         (
             "models/mistral",
             json!({"sliding_window": "wide"}),

@@ -48,6 +48,11 @@ impl<'s> Dense<'s> {
     pub(super) fn whole(tensor: impl Into<String>, [inputs, outputs]: [&'s Size; 2], has_bias: bool) -> Self {
         Self { tensor: tensor.into(), inputs, outputs, part: None, rows: Rows::Outputs, has_bias }
     }
+
+    /// Only these outputs of it.
+    pub(super) fn part(self, outputs: Range<usize>) -> Self {
+        Self { part: Some(std::iter::once(outputs).collect()), ..self }
+    }
 }
 
 /// The names of a projection and of its bias.

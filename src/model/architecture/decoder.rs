@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use super::super::readout::Readout;
 use super::super::{Blueprint, Checkpoint, Embeddings};
 use super::builder::{Builder, DOWN, Dense, GATE, UP, projection};
@@ -31,7 +33,16 @@ pub(super) struct Decoder {
     pub(super) activation: &'static str,
     pub(super) windows: Windows,
     pub(super) rotation: Rotation,
+    pub(super) turning: Turning,
     pub(super) gemma: Option<Gemma>,
+}
+
+/// Which layers rotate.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Turning {
+    All,
+    /// Those with a 1 in the list of the first key, or all but each so-manieth, which the second tells.
+    AllBut(&'static str, &'static str),
 }
 
 /// Which norm a family has: the key of its epsilon, and the usual one.
@@ -123,13 +134,16 @@ pub(super) fn blueprint(decoder: &Decoder, keys: &Keys, checkpoint: &dyn Checkpo
     let mut layers = Vec::new();
     let mut stretch = BTreeMap::new();
     let count = builder.layers()?;
+    let turns = turning(keys, decoder.turning, count)?;
     for (layer, kind) in kinds(keys, decoder.windows, count)?.into_iter().enumerate() {
         let at = format!("{stack}{layer}");
         let Rotary { spec, stretch: of_layer } = rotary(keys, &decoder.rotation, kind.name(), &sizes.d_k)?;
-        stretch.extend(of_layer.map(|of_layer| (layer, of_layer)));
         let mut attention = attention(decoder, &mut builder, layer, &at, &sizes)?;
         attention.masks = masks(kind);
-        attention.positions = Positions::Rope(spec);
+        if turns[layer] {
+            stretch.extend(of_layer.map(|of_layer| (layer, of_layer)));
+            attention.positions = Positions::Rope(spec);
+        }
         attention.softcap = scores_cap;
         network(decoder, &mut builder, layer, &at, &sizes)?;
         let norm = |builder: &mut Builder<'_>, name: &str| {
@@ -223,6 +237,22 @@ impl Decoder {
     }
 }
 
+/// Whether each of so many layers rotates.
+fn turning(keys: &Keys, turning: Turning, layers: usize) -> Outcome<Vec<bool>> {
+    let Turning::AllBut(list, interval) = turning else { return Ok(vec![true; layers]) };
+    let Some(stated) = keys.known(list)?.filter(|stated| !stated.is_null()) else {
+        let every = keys.size(interval)?.value;
+        return Ok((1..=layers).map(|layer| !layer.is_multiple_of(every)).collect());
+    };
+    let each = |value: &Value| value.as_u64().filter(|turns| *turns <= 1).map(|turns| turns == 1);
+    let stated: Option<Vec<bool>> = stated.as_array().and_then(|list| list.iter().map(each).collect());
+    stated.filter(|stated| stated.len() == layers).ok_or_else(|| {
+        let what = format!("{list} is no list of {layers} numbers 0 and 1");
+        let remedy = "take the config.json that belongs to the weights";
+        keys.at(list, what, "it says of each layer whether it rotates", remedy)
+    })
+}
+
 /// The attention of a layer without its masks and positions; its matrices go to the builder.
 fn attention(
     decoder: &Decoder,
@@ -246,7 +276,7 @@ fn attention(
         for (part, _, outputs) in parts {
             let whole = Dense::whole(format!("{at}.self_attn.qkv_proj"), [d_model, &packed], of_qkv);
             let to = from + outputs.value.min(packed.value - from);
-            builder.dense(layer, projection(part), Dense { part: Some(vec![from..to]), ..whole })?;
+            builder.dense(layer, projection(part), whole.part(from..to))?;
             from = to;
         }
     } else {
@@ -303,7 +333,7 @@ fn network(
         Network::Gated if decoder.is_packed => {
             for (names, part) in [(GATE, 0..d_ff.value), (UP, d_ff.value..both.value)] {
                 let dense = whole("gate_up_proj", [d_model, &both]);
-                builder.dense(layer, names, Dense { part: Some(vec![part]), ..dense })?;
+                builder.dense(layer, names, dense.part(part))?;
             }
             "down_proj"
         }

@@ -38,11 +38,8 @@ pub(super) fn blueprint(keys: &Keys, checkpoint: &dyn Checkpoint) -> Outcome<Blu
         let at = |name: &str| format!("{stack}{layer}.{name}");
         for (part, number) in [(Projection::Q, 0), (Projection::K, 1), (Projection::V, 2)] {
             let from = number * d_model.value;
-            let part_of = Dense {
-                part: Some(vec![from..from + d_model.value]),
-                ..conv(at("attn.c_attn"), [&d_model, &packed])
-            };
-            builder.dense(layer, projection(part), part_of)?;
+            let all = conv(at("attn.c_attn"), [&d_model, &packed]);
+            builder.dense(layer, projection(part), all.part(from..from + d_model.value))?;
         }
         builder.dense(layer, projection(Projection::O), conv(at("attn.c_proj"), [&d_model, &d_model]))?;
         builder.dense(layer, UP, conv(at("mlp.c_fc"), [&d_model, &d_ff]))?;

@@ -1,6 +1,6 @@
 //! Llama (Touvron et al. 2023), and SmolLM and TinyLlama, which are Llamas; Mistral (Jiang et al. 2023) with its windows.
 
-use super::decoder::{Biases, Decoder, Network, Normed};
+use super::decoder::{Biases, Decoder, Network, Normed, Turning};
 use super::rope::USUAL;
 use super::windows::Windows;
 use crate::plan::NormPlace;
@@ -16,6 +16,7 @@ pub(super) const LLAMA: Decoder = Decoder {
     activation: "hidden_act",
     windows: Windows::Never,
     rotation: USUAL,
+    turning: Turning::All,
     gemma: None,
 };
 

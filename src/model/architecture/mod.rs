@@ -18,6 +18,7 @@ mod phi3;
 mod qwen;
 mod roberta;
 mod rope;
+mod smollm3;
 mod starcoder2;
 mod windows;
 
@@ -29,7 +30,7 @@ use builder::Build;
 use keys::Keys;
 
 /// The types of models that are computed, as `model_type` names them, and how each is built.
-const TYPES: [(&str, Build); 18] = [
+const TYPES: [(&str, Build); 19] = [
     ("bert", |keys, checkpoint| encoder::blueprint(&bert::BERT, keys, checkpoint)),
     ("roberta", |keys, checkpoint| encoder::blueprint(&roberta::ROBERTA, keys, checkpoint)),
     ("xlm-roberta", |keys, checkpoint| encoder::blueprint(&roberta::ROBERTA, keys, checkpoint)),
@@ -41,6 +42,7 @@ const TYPES: [(&str, Build); 18] = [
     ("mistral", |keys, checkpoint| decoder::blueprint(&llama::MISTRAL, keys, checkpoint)),
     ("qwen2", |keys, checkpoint| decoder::blueprint(&qwen::QWEN2, keys, checkpoint)),
     ("qwen3", |keys, checkpoint| decoder::blueprint(&qwen::QWEN3, keys, checkpoint)),
+    ("smollm3", smollm3::blueprint),
     ("gemma", |keys, checkpoint| decoder::blueprint(&gemma::GEMMA, keys, checkpoint)),
     ("gemma2", |keys, checkpoint| decoder::blueprint(&gemma::GEMMA2, keys, checkpoint)),
     ("gemma3", |keys, checkpoint| decoder::blueprint(&gemma::GEMMA3, keys, checkpoint)),
