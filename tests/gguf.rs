@@ -3,6 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may stop where something is missing")]
 
+#[path = "gguf/bad.rs"]
+mod bad;
+
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
@@ -109,4 +112,62 @@ fn gpt_neox_is_computed_as_transformers_computes_it() {
 #[test]
 fn bert_is_computed_as_transformers_computes_it() {
     is_computed_as_transformers_computes_it("bert", 4);
+}
+
+/// The real Gemma 3 270M in Q4_K_M, beside transformers on the same file, unpacked to float32.
+#[test]
+#[ignore = "needs MHA_GEMMA_GGUF: gemma-3-270m-Q4_K_M.gguf"]
+fn the_real_gemma_3_is_computed_as_transformers_computes_it() {
+    let model =
+        Model::open(&std::env::var("MHA_GEMMA_GGUF").unwrap()).unwrap_or_else(|faults| panic!("{faults}"));
+    for text in json("gemma3-270m.json")["texts"].as_array().unwrap() {
+        let passage = model.read(&Text::One(text["text"].as_str().unwrap().to_owned())).unwrap();
+        assert_eq!(passage.ids, ids(text), "{text}");
+        let n = passage.ids.len();
+        let task = Task::new(&model, passage).unwrap();
+        let keep: HashSet<StepId> = task.plan.ids().into_iter().collect();
+        let trace = task.run(keep).unwrap();
+        let step = |name: &str| trace.get(name.parse().unwrap()).unwrap_or_else(|| panic!("{name}"));
+        let numbers = |value: &Value| -> Vec<f64> {
+            value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+        };
+        let layers = text["last_row"].as_array().unwrap();
+        let (mut off_weights, mut off_hidden) = (0.0_f64, 0.0_f64);
+        for (layer, heads) in layers.iter().enumerate() {
+            for (head, row) in heads.as_array().unwrap().iter().enumerate() {
+                let weights = step(&format!("layer.{}.head.{}.weights", layer + 1, head + 1));
+                for (column, want) in numbers(row).iter().enumerate() {
+                    off_weights = off_weights.max((f64::from(weights[(n - 1, column)]) - want).abs());
+                }
+                for (row, most) in numbers(&text["arg_max"][layer][head]).iter().enumerate() {
+                    let largest =
+                        weights.row(row).iter().fold(0.0_f32, |largest, weight| largest.max(*weight));
+                    let theirs = weights[(row, *most as usize)];
+                    assert!(
+                        largest - theirs < 1e-4,
+                        "layer {layer} head {head} row {row}: {largest} {theirs}"
+                    );
+                }
+            }
+        }
+        for (layer, rows) in text["hidden"].as_array().unwrap().iter().enumerate() {
+            let name = match layer {
+                0 => "embedding".to_owned(),
+                last if last == layers.len() => "final".to_owned(),
+                layer => format!("layer.{layer}.hidden"),
+            };
+            let is = step(&name);
+            // Beside the largest number of its row: Gemma's grow to thousands in a few columns.
+            for (row, want) in rows.as_array().unwrap().iter().enumerate() {
+                let largest = is.row(row).iter().fold(1.0_f32, |largest, number| largest.max(number.abs()));
+                for (column, want) in numbers(want).iter().enumerate() {
+                    let off = (f64::from(is[(row, column)]) - want).abs() / f64::from(largest);
+                    off_hidden = off_hidden.max(off);
+                }
+            }
+        }
+        eprintln!("{n} tokens: weights are off by {off_weights:.1e}, hidden states by {off_hidden:.1e}");
+        assert!(off_weights < 1e-4, "weights are off by {off_weights}");
+        assert!(off_hidden < 1e-4, "hidden states are off by {off_hidden}");
+    }
 }

@@ -18,7 +18,7 @@ pub(super) enum Storage {
 }
 
 /// Every type that is read, as the file names it.
-const READ: [(&str, Storage); 16] = [
+const READ: [(&str, Storage); 15] = [
     ("F32", Storage::F32),
     ("F16", Storage::F16),
     ("BF16", Storage::BF16),
@@ -28,7 +28,6 @@ const READ: [(&str, Storage); 16] = [
     ("Q5_0", Storage::Blocks(GgmlDType::Q5_0)),
     ("Q5_1", Storage::Blocks(GgmlDType::Q5_1)),
     ("Q8_0", Storage::Blocks(GgmlDType::Q8_0)),
-    ("Q8_1", Storage::Blocks(GgmlDType::Q8_1)),
     ("Q2_K", Storage::Blocks(GgmlDType::Q2K)),
     ("Q3_K", Storage::Blocks(GgmlDType::Q3K)),
     ("Q4_K", Storage::Blocks(GgmlDType::Q4K)),

@@ -16,6 +16,8 @@ mod blocks;
 mod config;
 mod metadata;
 mod names;
+#[cfg(test)]
+mod tests;
 mod vocabulary;
 
 use std::collections::BTreeMap;
@@ -27,7 +29,7 @@ use std::sync::{Arc, Mutex};
 
 use super::Checkpoint;
 use crate::arrays;
-use crate::fault::{Fault, Outcome, reason};
+use crate::fault::{Fault, Faults, Outcome, reason};
 use crate::model::{Model, architecture};
 use crate::params::weights::gguf::{Gguf as Contents, open_holding};
 use crate::params::weights::{GgmlType, StoredTensor};
@@ -61,10 +63,21 @@ fn read(path: &Path, contents: &Contents) -> Outcome<Model> {
     };
     let checkpoint = Arc::new(Gguf::new(contents, family, &metadata)?);
     let config = config::config(&metadata, family, &checkpoint)?;
-    let blueprint = architecture::blueprint(&config, &*checkpoint)?;
+    let blueprint = architecture::blueprint(&config, &*checkpoint).map_err(of_metadata)?;
     let tokens = vocabulary::tokenizer(&metadata, &contents.lists, &path.display().to_string())?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Ok(Model { name, blueprint, checkpoint, tokens })
+}
+
+/// Faults of a config that was made of the metadata: there is no config.json to point at, only its key.
+fn of_metadata(faults: Faults) -> Faults {
+    let placed = |mut fault: Fault| {
+        if let Some(place) = fault.place.as_mut().filter(|place| place.source == "config.json") {
+            place.source.clear();
+        }
+        fault
+    };
+    Faults(faults.0.into_iter().map(placed).collect())
 }
 
 /// The tensors of a file that stays open, under the names of a Hugging Face checkpoint.
@@ -158,7 +171,8 @@ impl Gguf {
             );
         }
         let (block, size) = (ggml.elements as usize, ggml.bytes as usize);
-        let mut buffer = Buffer::new(BLOCKS_AT_ONCE.min(count / block) * size);
+        let at_once = (BYTES_AT_ONCE / size).clamp(1, (count / block).max(1));
+        let mut buffer = Buffer::new(at_once * size);
         let mut numbers = Vec::with_capacity(count);
         let skipped = (rows.start * tensor.width() / block * size) as u64;
         let part = &self.parts[tensor.part];
@@ -170,7 +184,7 @@ impl Gguf {
         };
         file.seek(SeekFrom::Start(tensor.start + skipped)).map_err(|error| failed(&error))?;
         while left > 0 {
-            let blocks = left.min(BLOCKS_AT_ONCE);
+            let blocks = left.min(at_once);
             let bytes = buffer.first(blocks * size);
             file.read_exact(bytes).map_err(|error| failed(&error))?;
             if storage.unpack(bytes, blocks * block, &mut numbers).is_none() {
@@ -186,8 +200,8 @@ impl Gguf {
     }
 }
 
-/// Blocks that are read and unpacked at once, so that they stay in the processor's cache.
-const BLOCKS_AT_ONCE: usize = 1024;
+/// Bytes that are read and unpacked at once, so that they stay in the processor's cache.
+const BYTES_AT_ONCE: usize = 256 << 10;
 
 /// Numbers that one call unpacks at most: 4 GiB of f32, twice the embedding of a large model.
 const MOST_NUMBERS: usize = 1 << 30;

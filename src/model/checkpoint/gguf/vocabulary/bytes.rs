@@ -1,6 +1,6 @@
 //! Byte-level BPE: merges of bytes, after the text was cut by the rules of a family.
 
-use tokenizers::models::bpe::Merges;
+use tokenizers::models::bpe::BPE;
 use tokenizers::normalizers::unicode::NFC;
 use tokenizers::pre_tokenizers::PreTokenizerWrapper;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
@@ -88,8 +88,10 @@ pub(super) fn tokenizer(vocabulary: &Vocabulary<'_>) -> Result<Tokenizer> {
         let known = known.copied().collect::<Vec<_>>().join(", ");
         return Err(format!("it cuts texts by the rules of {name}; known are {known}").into());
     };
-    let model = vocabulary.merged(vocabulary.ids(), merges(vocabulary)?)?;
-    let mut tokenizer = Tokenizer::new(model.ignore_merges(cut.keeps_words).build()?);
+    let ids = vocabulary.ids();
+    let merges = vocabulary.listed_merges(&ids)?;
+    let model = BPE::builder().vocab_and_merges(ids, merges).ignore_merges(cut.keeps_words);
+    let mut tokenizer = Tokenizer::new(model.build()?);
     if cut.composes {
         tokenizer.with_normalizer(Some(NFC))?;
     }
@@ -109,13 +111,4 @@ pub(super) fn tokenizer(vocabulary: &Vocabulary<'_>) -> Result<Tokenizer> {
     vocabulary.mark(&mut tokenizer)?;
     vocabulary.frame(&mut tokenizer, cut.begins)?;
     Ok(tokenizer)
-}
-
-/// The merges as the file lists them.
-pub(super) fn merges(vocabulary: &Vocabulary<'_>) -> Result<Merges> {
-    let pair = |merge: &String| match merge.split_once(' ') {
-        Some((left, right)) => Ok((left.to_owned(), right.to_owned())),
-        None => Err(format!("its merge {merge} has no blank").into()),
-    };
-    vocabulary.merges.iter().map(pair).collect()
 }

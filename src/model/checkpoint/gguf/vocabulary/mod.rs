@@ -6,7 +6,7 @@ mod words;
 
 use std::collections::BTreeMap;
 
-use tokenizers::models::bpe::{BPE, Merges, Vocab};
+use tokenizers::models::bpe::{Merges, Vocab};
 use tokenizers::processors::template::{SpecialToken, TemplateProcessing};
 use tokenizers::{AddedToken, Result, Tokenizer};
 
@@ -129,20 +129,23 @@ impl<'a> Vocabulary<'a> {
         self.tokens.iter().cloned().zip(0..).collect()
     }
 
+    /// The merges as the file lists them.
+    fn listed_merges(&self, ids: &Vocab) -> Result<Merges> {
+        let pair = |merge: &String| match merge.split_once(' ') {
+            // The crate takes it for granted that what a merge makes is a token.
+            Some((left, right)) if ids.contains_key(&format!("{left}{right}")) => {
+                Ok((left.to_owned(), right.to_owned()))
+            }
+            Some((left, right)) => Err(format!("its merge of {left} and {right} makes no token").into()),
+            None => Err(format!("its merge {merge} has no blank").into()),
+        };
+        self.merges.iter().map(pair).collect()
+    }
+
     /// A token named under a key (`bos_token_id`), where the file names one that there is.
     fn named(&self, key: &str) -> Option<(String, u32)> {
         let id = self.metadata.token(key)?;
         Some((self.tokens.get(id as usize)?.clone(), id))
-    }
-
-    /// Byte pair encoding with these merges.
-    fn merged(&self, ids: Vocab, merges: Merges) -> Result<tokenizers::models::bpe::BpeBuilder> {
-        // The crate takes it for granted that what a merge makes is a token.
-        let odd = merges.iter().find(|(a, b)| !ids.contains_key(&format!("{a}{b}")));
-        match odd {
-            Some((a, b)) => Err(format!("its merge of {a} and {b} makes no token").into()),
-            None => Ok(BPE::builder().vocab_and_merges(ids, merges)),
-        }
     }
 
     /// Makes marks and whole tokens be found in a text as they are.

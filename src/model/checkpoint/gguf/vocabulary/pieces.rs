@@ -1,7 +1,7 @@
 //! SentencePiece: pieces with scores, `▁` for a blank, bytes for what no piece spells.
 
 use tokenizers::decoders::DecoderWrapper;
-use tokenizers::models::bpe::{Merges, Vocab};
+use tokenizers::models::bpe::{BPE, Merges, Vocab};
 use tokenizers::normalizers::{NormalizerWrapper, Prepend, Replace, Sequence};
 use tokenizers::{Result, Tokenizer};
 
@@ -15,10 +15,10 @@ pub(super) fn tokenizer(vocabulary: &Vocabulary<'_>) -> Result<Tokenizer> {
     let merges = if vocabulary.merges.is_empty() {
         by_score(vocabulary, &ids)
     } else {
-        super::bytes::merges(vocabulary)?
+        vocabulary.listed_merges(&ids)?
     };
     let has_bytes = vocabulary.kinds.contains(&Kind::Byte);
-    let mut model = vocabulary.merged(ids, merges)?.fuse_unk(true).byte_fallback(has_bytes);
+    let mut model = BPE::builder().vocab_and_merges(ids, merges).fuse_unk(true).byte_fallback(has_bytes);
     if let Some((unknown, _)) = vocabulary.named("unknown_token_id") {
         model = model.unk_token(unknown);
     }
