@@ -49,15 +49,16 @@ def pieces():
 
 
 def byte_pairs(pre):
-    """Byte-level BPE, cut as Qwen 2 or GPT-2 cuts."""
+    """Byte-level BPE, cut as Qwen 2, Llama 3 or GPT-2 cuts."""
     from tokenizers import pre_tokenizers as cut
+    from transformers.integrations.gguf.gguf_tokenizer_mapping import GGUF_PRE_TOKENIZER_SPLITS
 
-    t = tokenizers.Tokenizer(tokenizers.models.BPE())
-    if pre == "qwen2":
-        expression = transformers.models.qwen2.tokenization_qwen2.PRETOKENIZE_REGEX
-        split = cut.Split(tokenizers.Regex(expression), "isolated")
+    t = tokenizers.Tokenizer(tokenizers.models.BPE(ignore_merges=pre == "llama-bpe"))
+    if pre in GGUF_PRE_TOKENIZER_SPLITS:
+        split = cut.Split(tokenizers.Regex(GGUF_PRE_TOKENIZER_SPLITS[pre]), "isolated")
         t.pre_tokenizer = cut.Sequence([split, cut.ByteLevel(add_prefix_space=False, use_regex=False)])
-        t.normalizer = tokenizers.normalizers.NFC()
+        if pre == "qwen2":
+            t.normalizer = tokenizers.normalizers.NFC()
     else:
         t.pre_tokenizer = cut.ByteLevel(add_prefix_space=False)
     trainer = tokenizers.trainers.BpeTrainer(
@@ -73,16 +74,23 @@ def byte_pairs(pre):
         w.add_token_list(sorted(ids, key=ids.get))
         w.add_token_types([3, *[1] * (len(ids) - 1)])
         w.add_token_merges([" ".join(m) for m in model["merges"]])
-        w.add_bos_token_id(0), w.add_eos_token_id(0), w.add_add_bos_token(False)
+        w.add_bos_token_id(0), w.add_eos_token_id(0)
+        if pre == "gpt-2":  # of the others llama.cpp knows whether they begin with a mark
+            w.add_add_bos_token(False)
 
-    return len(ids), lambda text: t.encode(text).ids, write
+    begin = [0] if pre == "llama-bpe" else []
+    return len(ids), lambda text: begin + t.encode(text).ids, write
 
 
 def words():
     """WordPiece, spelled as llama.cpp's converter spells it."""
-    t = tokenizers.BertWordPieceTokenizer(lowercase=True)
-    t.train_from_iterator(CORPUS.splitlines(), vocab_size=120)
-    ids = t.get_vocab()
+    text = sorted(set("".join(c if c.isalnum() else f" {c} " for c in CORPUS.lower()).split()))
+    letters = sorted(set("".join(text)) | set("naive"))
+    marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    tokens = list(dict.fromkeys([*marks, *letters, *("##" + letter for letter in letters), "##ed", "##s", *text]))
+    ids = {token: id for id, token in enumerate(tokens) if token not in ("wide", "keys", "tired")} | {"tir": len(tokens)}
+    ids = {token: id for id, token in enumerate(sorted(ids, key=ids.get))}
+    t = tokenizers.BertWordPieceTokenizer(vocab=ids, lowercase=True)
     special = lambda token: token.startswith("[") and token.endswith("]")  # noqa: E731
     spell = lambda token: token if special(token) else token[2:] if token.startswith("##") else "▁" + token  # noqa: E731
     tokens = sorted(ids, key=ids.get)
@@ -154,6 +162,27 @@ def llama(vocab):
     return transformers.LlamaForCausalLM(c), lambda w: (grouped(w, c), w.add_rope_freq_base(500.0), w.add_rope_dimension_count(8))
 
 
+def llama3(vocab):
+    """Llama 3.1's scaling of slow rotary pairs, which the converter writes as a factor a pair."""
+    c = transformers.LlamaConfig(
+        hidden_size=32, intermediate_size=64, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=1,
+        vocab_size=vocab, max_position_embeddings=64, head_dim=16, tie_word_embeddings=True,
+        rope_parameters={
+            "rope_type": "llama3", "rope_theta": 100.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+            "original_max_position_embeddings": 32,
+        },
+    )
+
+    def write(w):
+        grouped(w, c), w.add_rope_freq_base(100.0), w.add_rope_dimension_count(16)
+        turns = 32 * 100.0 ** (-np.arange(0, 16, 2) / 16) / (2 * np.pi)
+        smooth = (turns - 1.0) / (4.0 - 1.0)
+        factors = np.where(turns > 4, 1.0, np.where(turns < 1, 8.0, 1 / ((1 - smooth) / 8 + smooth)))
+        w.add_tensor("rope_freqs.weight", factors.astype(np.float32))
+
+    return transformers.LlamaForCausalLM(c), write
+
+
 def gemma3(vocab):
     c = transformers.Gemma3TextConfig(
         hidden_size=32, intermediate_size=64, num_hidden_layers=6, num_attention_heads=2, num_key_value_heads=1,
@@ -200,7 +229,9 @@ def bert(vocab):
     return transformers.BertModel(c, add_pooling_layer=False), lambda w: (common(w, c), w.add_layer_norm_eps(1e-12))
 
 
+# By the file's name: the model, its vocabulary, the names of its tensors, and the type of its matrices.
 CASES = {
+    "llama3": (llama3, lambda: byte_pairs("llama-bpe"), gguf.MODEL_ARCH.LLAMA, Type.Q5_1),
     "llama": (llama, pieces, gguf.MODEL_ARCH.LLAMA, Type.Q8_0),
     "gemma3": (gemma3, pieces, gguf.MODEL_ARCH.GEMMA3, Type.Q5_0),
     "qwen3": (qwen3, lambda: byte_pairs("qwen2"), gguf.MODEL_ARCH.QWEN3, Type.Q4_1),
@@ -210,14 +241,15 @@ CASES = {
 }
 
 
-def model(folder, arch):
-    build, vocabulary, names, kind = CASES[arch]
+def model(folder, file):
+    build, vocabulary, names, kind = CASES[file]
+    arch = gguf.MODEL_ARCH_NAMES[names]
     torch.manual_seed(7)
     vocab, encode, write_tokens = vocabulary()
     model, write_config = build(vocab)
     model.eval()
     c = model.config
-    writer = gguf.GGUFWriter(folder / f"{arch}.gguf", arch)
+    writer = gguf.GGUFWriter(folder / f"{file}.gguf", arch, split_max_tensors=8 if file == "llama3" else 0)
     write_config(writer)
     write_tokens(writer)
     names = gguf.get_tensor_name_map(names, c.num_hidden_layers)
@@ -249,17 +281,17 @@ def model(folder, arch):
         arrays[f"hidden_{number}"] = torch.cat(out.hidden_states).numpy()
         if "logits" in out:
             arrays[f"logits_{number}"] = out.logits[0, -1].numpy()
-    np.savez(folder / f"{arch}.npz", **arrays)
-    (folder / f"{arch}.json").write_text(json.dumps({"texts": texts}, ensure_ascii=False) + "\n")
-    if arch in ("llama", "gemma3"):
-        other = type(model).from_pretrained(folder, gguf_file=f"{arch}.gguf", dtype=torch.float32, attn_implementation="eager")
+    np.savez(folder / f"{file}.npz", **arrays)
+    (folder / f"{file}.json").write_text(json.dumps({"texts": texts}, ensure_ascii=False) + "\n")
+    if file in ("llama", "gemma3"):
+        other = type(model).from_pretrained(folder, gguf_file=f"{file}.gguf", dtype=torch.float32, attn_implementation="eager")
         if arch == "gemma3":  # transformers takes this from the real models, where it is 256; the file does not say it
             for layer in other.model.layers:
                 layer.self_attn.scaling = 16**-0.5
         with torch.no_grad():
             theirs = other.eval()(torch.tensor([texts[0]["ids"]]), output_attentions=True)
         difference = (torch.cat(theirs.attentions) - torch.from_numpy(arrays["attentions_1"])).abs().max()
-        print(arch, "as transformers reads the file:", float(difference))
+        print(file, "as transformers reads the file:", float(difference))
 
 
 # Where a block's scales stand (bytes), so that random ones are finite: two bytes a half, four a float.
@@ -298,5 +330,5 @@ if __name__ == "__main__":
     target = Path(sys.argv[1])
     target.mkdir(parents=True, exist_ok=True)
     blocks(target)
-    for arch in CASES:
-        model(target, arch)
+    for file in CASES:
+        model(target, file)
