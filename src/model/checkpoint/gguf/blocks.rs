@@ -68,7 +68,7 @@ impl Storage {
                 let (size, block) = (dtype.type_size(), dtype.block_size());
                 // candle takes the bytes for its blocks as they stand, and stops the program where they are not whole
                 // ones or not aligned.
-                let is_whole = bytes.len() % size == 0 && bytes.len() / size * block == count;
+                let is_whole = bytes.len().is_multiple_of(size) && bytes.len() / size * block == count;
                 if !is_whole || bytes.as_ptr().align_offset(ALIGNMENT) != 0 {
                     return None;
                 }

@@ -236,7 +236,7 @@ fn arrangement_of(stored: &StoredTensor, family: &Family, metadata: &Metadata<'_
     // Rows of one of so many heads, where that comes out even and a half of it too.
     let head = |heads: u64, parts: u64, multiple: u64| -> Outcome<usize> {
         let head = rows / heads.saturating_mul(parts).max(1);
-        if heads == 0 || rows % heads.saturating_mul(parts) != 0 || head % multiple != 0 {
+        if heads == 0 || rows % heads.saturating_mul(parts) != 0 || !head.is_multiple_of(multiple) {
             let what = format!("the tensor {name} has {rows} rows, and there are {heads} heads");
             return Err(Fault::new(what, "each head has as many of them", "download the file again").into());
         }

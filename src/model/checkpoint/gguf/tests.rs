@@ -51,7 +51,7 @@ fn a_block_of_q8_k_is_a_scale_and_signed_bytes() {
     storage.unpack(bytes, 256, &mut numbers).unwrap();
     let expected: Vec<f32> = (0..256_u16).map(|at| (f32::from(at) - 128.0) * 0.5).collect();
     assert_eq!(numbers[1..], expected);
-    assert_eq!(storage.unpack(&buffer.first(291), 256, &mut numbers), None, "no whole block");
-    assert_eq!(storage.unpack(&buffer.first(292), 512, &mut numbers), None, "two blocks are asked for");
+    assert_eq!(storage.unpack(buffer.first(291), 256, &mut numbers), None, "no whole block");
+    assert_eq!(storage.unpack(buffer.first(292), 512, &mut numbers), None, "two blocks are asked for");
     assert!(Storage::named("IQ4_NL").is_none());
 }
