@@ -14,7 +14,7 @@ use std::sync::Arc;
 use approx::assert_relative_eq;
 use mha::fault::Outcome;
 use mha::heads::{Measure, Role, Survey, View, claims};
-use mha::model::{Blueprint, Checkpoint, Embeddings, Model, Stored, Task, Text};
+use mha::model::{Blueprint, Checkpoint, Embeddings, Model, Stored, Text};
 use mha::plan::spec::{Alignment, Mask};
 use mha::plan::{Attention, Layer, Layers, Name, Norm, NormPlace, Projection, Start, StepId};
 use serde_json::Value;
@@ -30,7 +30,7 @@ fn surveyed(texts: &[&str]) -> Survey {
     let mut survey = Survey::new(&model);
     for text in texts {
         let passage = model.read(&Text::One((*text).to_owned())).unwrap();
-        survey.add(&Task::new(&model, passage).unwrap()).unwrap();
+        survey.add(&model, passage).unwrap();
     }
     survey
 }
@@ -206,7 +206,7 @@ fn a_causal_model_that_asks_nothing_is_even_and_broad() {
     let model = asks_nothing();
     let passage = model.read(&Text::Ids(vec![3, 5, 3, 8])).unwrap();
     let mut survey = Survey::new(&model);
-    survey.add(&Task::new(&model, passage).unwrap()).unwrap();
+    survey.add(&model, passage).unwrap();
     assert_eq!(survey.heads().count(), 4);
     for (layer, head, of) in survey.heads() {
         let mean = |measure| of.weights.mean(measure);
@@ -237,7 +237,7 @@ fn the_induction_claim_reads_random_tokens_twice() {
     assert_eq!(different.len(), 6);
     assert_eq!(claims::repeated(&model, &first).unwrap().unwrap(), passage, "the seed decides");
     let mut survey = Survey::new(&model);
-    survey.add(&Task::new(&model, passage).unwrap()).unwrap();
+    survey.add(&model, passage).unwrap();
     let (.., of) = survey.heads().next().unwrap();
     // Query 7 + t sees 7 + t keys.
     let want = (7..=12).map(|seen| 1.0 / f64::from(seen)).sum::<f64>() / 6.0;
@@ -246,6 +246,16 @@ fn the_induction_claim_reads_random_tokens_twice() {
     let claim = claims::of_repeated(&survey).unwrap();
     assert!(claim.here.contains("0 of 4 heads reach 0.4"), "{}", claim.here);
     assert!(claim.sample.contains("6 queries"), "{}", claim.sample);
+}
+
+/// 4 heads of 40,000 tokens are 6.4 thousand million weights.
+#[test]
+fn a_text_of_too_many_weights_is_refused_before_anything_is_computed() {
+    let mut model = asks_nothing();
+    model.blueprint.most_tokens = None;
+    let passage = model.read(&Text::Ids(vec![1; 40_000])).unwrap();
+    let refused = Survey::new(&model).add(&model, passage).unwrap_err().to_string();
+    assert!(refused.contains("6400000000 weights"), "{refused}");
 }
 
 /// `mha heads --model bert-tiny …`, from its own folder.
@@ -279,6 +289,21 @@ fn a_page_fits_its_width_and_says_both_names() {
     }
 }
 
+/// Colour says nothing that the letters do not: without its codes the page is the same.
+#[test]
+fn colour_adds_nothing_but_colour() {
+    let plain = page(&["--text", TEXT]);
+    assert!(!plain.contains('\u{1b}'));
+    let coloured = page(&["--text", TEXT, "--color", "always"]);
+    assert!(coloured.contains("\u{1b}[48;5;") || coloured.contains(";48;5;"), "{coloured}");
+    let mut bare = String::new();
+    for (at, piece) in coloured.split('\u{1b}').enumerate() {
+        bare.push_str(if at == 0 { piece } else { piece.split_once('m').unwrap().1 });
+    }
+    let trimmed = |page: &str| page.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();
+    assert_eq!(trimmed(&bare), trimmed(&plain));
+}
+
 #[test]
 fn json_holds_every_number_and_counts_from_one() {
     let json: Value = serde_json::from_str(&page(&["--text", TEXT, "--format", "json"])).unwrap();
@@ -292,7 +317,7 @@ fn json_holds_every_number_and_counts_from_one() {
     assert!(heads[5]["weights"]["punctuation"].is_null(), "there is none in the text");
     assert!(heads.iter().all(|head| !head["types"].as_array().unwrap().is_empty()));
     assert!(json["claims"].as_array().unwrap().len() >= 4);
-    assert_eq!(json["even"][0]["first"], 1.0 / 27.0);
+    assert_relative_eq!(json["even"][0]["first"].as_f64().unwrap(), 1.0 / 27.0, epsilon = 1e-12);
 }
 
 /// Sorted by a measure, the largest first; only what was asked for.
@@ -314,6 +339,22 @@ fn heads_are_chosen_and_sorted() {
         "{}",
         beyond.err
     );
+}
+
+/// The clearest head of each type comes before the second of any; heads without a type come last.
+#[test]
+fn the_clearest_of_every_type_come_first() {
+    let args = ["--text", TEXT, "--format", "json", "--sort", "strongest", "--no-claims"];
+    let json: Value = serde_json::from_str(&page(&args)).unwrap();
+    let heads = json["heads"].as_array().unwrap();
+    let types: Vec<&str> = heads.iter().map(|head| head["types"][0].as_str().unwrap()).collect();
+    let rank = |at: usize| {
+        let before = types[..at].iter().filter(|kind| **kind == types[at]).count();
+        (types[at] == "mixed", before)
+    };
+    let ranks: Vec<(bool, usize)> = (0..types.len()).map(rank).collect();
+    assert!(ranks.is_sorted(), "{types:?}");
+    assert_eq!(types.len(), 8);
 }
 
 #[test]

@@ -14,8 +14,8 @@ use super::output::{self, Content};
 use super::{Common, Ending, params};
 use crate::fault::{Fault, Faults, Outcome, reason, visible};
 use crate::heads::claims::{self, Claim};
-use crate::heads::{Measure, Survey, View};
-use crate::model::{Model, Passage, Task, Text};
+use crate::heads::{Measure, Role, Survey, View};
+use crate::model::{Model, Passage, Text};
 use crate::views::page::Layout;
 use crate::views::{heads, heads_html, heads_json, part};
 use crate::words::t;
@@ -48,8 +48,8 @@ pub(super) struct HeadsArgs {
     /// Only these heads of each layer, counted from 1, with commas
     #[arg(long, value_name = "H", value_delimiter = ',', allow_negative_numbers = true, value_parser = counted_from_one)]
     head: Vec<usize>,
-    /// What comes first: the most of a measure, strongest (the clearest type), or layer [default: strongest on pages,
-    /// layer elsewhere]
+    /// What comes first: the most of a measure, strongest (the clearest head of every type, then the next), or layer
+    /// [default: strongest on pages, layer elsewhere]
     #[arg(long, value_name = "BY", value_parser = sorts())]
     sort: Option<String>,
     /// List no more heads than these [default: 20 on a page, all elsewhere]
@@ -208,9 +208,9 @@ struct Read {
 fn surveyed(args: &HeadsArgs, model: &Model) -> Outcome<Read> {
     let mut survey = Survey::new(model);
     let Some(path) = &args.texts else {
-        let task = Task::new(model, args.model.passage(model)?)?;
-        survey.add(&task)?;
-        let tokens: Vec<String> = task.passage.labels.iter().map(|label| visible(label)).collect();
+        let passage = args.model.passage(model)?;
+        survey.add(model, passage.clone())?;
+        let tokens: Vec<String> = passage.labels.iter().map(|label| visible(label)).collect();
         const SHOWN: usize = 24;
         let more = if tokens.len() > SHOWN { " …" } else { "" };
         let listed = format!("{}{more}", tokens[..tokens.len().min(SHOWN)].join(" "));
@@ -218,23 +218,24 @@ fn surveyed(args: &HeadsArgs, model: &Model) -> Outcome<Read> {
             1 => t!("1 token, %{listed}", listed),
             count => t!("%{count} tokens: %{listed}", count, listed),
         };
-        return Ok(Read { survey, read, skipped: Vec::new(), first: task.passage });
+        return Ok(Read { survey, read, skipped: Vec::new(), first: passage });
     };
     let lines = lines(path)?;
     let bar = Bar::new(lines.len());
     let (mut skipped, mut first) = (Vec::new(), None);
     for (at, (number, line)) in lines.iter().enumerate() {
         // What cannot be read is told and left out; what cannot be computed ends the survey.
-        let task = match model.read(&Text::One(line.clone())).and_then(|passage| Task::new(model, passage)) {
-            Ok(task) => task,
+        let read = model.read(&Text::One(line.clone()));
+        let passage = match read.and_then(|read| Survey::affords(model, &read).map(|()| read)) {
+            Ok(passage) => passage,
             Err(Faults(faults)) => {
                 let what = faults.into_iter().next().map_or(String::new(), |fault| fault.what);
                 skipped.push((*number, visible(&what)));
                 continue;
             }
         };
-        survey.add(&task)?;
-        first.get_or_insert(task.passage);
+        survey.add(model, passage.clone())?;
+        first.get_or_insert(passage);
         bar.at(at + 1);
     }
     drop(bar);
@@ -288,7 +289,7 @@ fn claimed(model: &Model, survey: &Survey, first: &Passage) -> Outcome<Vec<Claim
         && let Some(passage) = claims::repeated(model, first)?
     {
         let mut repeated = Survey::new(model);
-        repeated.add(&Task::new(model, passage)?)?;
+        repeated.add(model, passage)?;
         all.extend(claims::of_repeated(&repeated));
     }
     Ok(all)
@@ -305,27 +306,13 @@ fn shown<'a>(
     let layers = (0..survey.layers.len()).filter(|layer| is_asked(&args.layer, *layer)).collect();
     let most = survey.layers.iter().map(|layer| layer.heads.len()).max().unwrap_or(0);
     let columns = (0..most).filter(|head| is_asked(&args.head, *head)).collect();
-    let sort = args.sorted_by();
-    let key = |layer: usize, of: &crate::heads::HeadSurvey| {
-        let tally = of.tally(args.view());
-        match sort {
-            Sort::Most(measure) => tally.mean(measure),
-            // Heads without a type come last.
-            Sort::Strongest => survey
-                .roles(layer, of, args.view())
-                .first()
-                .and_then(|role| role.measure())
-                .and_then(|measure| tally.mean(measure)),
-            Sort::Layer => None,
-        }
-        .unwrap_or(f64::NEG_INFINITY)
-    };
-    let asked = survey
+    let asked = |layer: usize, head: usize| is_asked(&args.layer, layer) && is_asked(&args.head, head);
+    let mut listed: Vec<(usize, usize)> = survey
         .heads()
-        .filter(|(layer, head, _)| is_asked(&args.layer, *layer) && is_asked(&args.head, *head));
-    let mut listed: Vec<(f64, (usize, usize))> =
-        asked.map(|(layer, head, of)| (key(layer, of), (layer, head))).collect();
-    listed.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        .map(|(layer, head, _)| (layer, head))
+        .filter(|(layer, head)| asked(*layer, *head))
+        .collect();
+    sort_heads(&mut listed, survey, args);
     let of = listed.len();
     listed.truncate(args.top.unwrap_or(if args.is_page() { TOP } else { usize::MAX }));
     heads::Shown {
@@ -334,12 +321,45 @@ fn shown<'a>(
         read,
         layers,
         columns,
-        listed: listed.into_iter().map(|(_, place)| place).collect(),
+        listed,
         of,
-        sort: sort.name(),
+        sort: args.sorted_by().name(),
         skipped,
         claims,
         page: args.common.picture(Layout::Rows),
+    }
+}
+
+/// Puts heads, given layer by layer, in the order that was asked for.
+fn sort_heads(heads: &mut [(usize, usize)], survey: &Survey, args: &HeadsArgs) {
+    let view = args.view();
+    let of = |(layer, head): (usize, usize)| survey.layers.get(layer)?.heads.get(head);
+    let most = |place: (usize, usize), measure: Option<Measure>| {
+        measure.and_then(|measure| of(place)?.tally(view).mean(measure)).unwrap_or(f64::NEG_INFINITY)
+    };
+    match args.sorted_by() {
+        Sort::Layer => {}
+        Sort::Most(measure) => {
+            heads.sort_by(|a, b| most(*b, Some(measure)).total_cmp(&most(*a, Some(measure))));
+        }
+        Sort::Strongest => {
+            let role = |place: (usize, usize)| survey.roles(place.0, of(place)?, view).first().copied();
+            let strength = |place: (usize, usize)| most(place, role(place).and_then(Role::measure));
+            heads.sort_by(|a, b| strength(*b).total_cmp(&strength(*a)));
+            // The clearest of every type, then the second of every type, and so on; what has no type comes last.
+            let mut seen: Vec<Option<Role>> = Vec::new();
+            let mut ranked: Vec<_> = Vec::with_capacity(heads.len());
+            for place in heads.iter() {
+                let role = role(*place);
+                let rank = seen.iter().filter(|known| **known == role).count();
+                seen.push(role);
+                ranked.push((role == Some(Role::Mixed), rank, role, *place));
+            }
+            ranked.sort();
+            for (place, (.., ranked)) in heads.iter_mut().zip(ranked) {
+                *place = ranked;
+            }
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::role::{Role, roles};
 use super::tally::{Marks, Sight, Tally};
 use super::{Measure, walk};
 use crate::fault::{Fault, Outcome, visible};
-use crate::model::{Model, Task};
+use crate::model::{Model, Passage, Task};
 use crate::ops::Op;
 use crate::plan::{Head, HeadStep, Name, Projection, StepId};
 use crate::trace::Trace;
@@ -89,25 +89,29 @@ impl Survey {
         }
     }
 
-    /// How many weights the maps of a text have: layers · heads · n².
-    pub fn weights_of(task: &Task<'_>) -> u128 {
-        let n = task.passage.ids.len() as u128;
-        task.call.attentions().map(|attention| attention.num_heads as u128 * n * n).sum()
+    /// Refuses a text whose maps hold more weights than a survey may go through; nothing is allocated for them before.
+    ///
+    /// # Errors
+    /// layers · heads · n² is too much.
+    pub fn affords(model: &Model, passage: &Passage) -> Outcome<()> {
+        let n = passage.ids.len() as u128;
+        let heads = model.blueprint.layers.layers.iter().map(|layer| layer.attention.num_heads as u128);
+        let count = heads.sum::<u128>() * n * n;
+        if count <= MOST_WEIGHTS {
+            return Ok(());
+        }
+        let what = format!("the maps of this text hold {count} weights: layers · heads · {n}²");
+        let why = format!("at most {MOST_WEIGHTS} are gone through");
+        Err(Fault::new(what, why, "give a shorter text, or several with --texts").in_source("--text").into())
     }
 
     /// Runs the model on a text, and adds what its heads do there.
     ///
     /// # Errors
-    /// More weights than a survey may go through; the checkpoint cannot be read; numbers that overflow.
-    pub fn add(&mut self, task: &Task<'_>) -> Outcome<()> {
-        let count = Self::weights_of(task);
-        if count > MOST_WEIGHTS {
-            let n = task.passage.ids.len();
-            let what = format!("the maps of this text hold {count} weights: layers · heads · {n}²");
-            let why = format!("at most {MOST_WEIGHTS} are gone through");
-            let remedy = "give a shorter text, or several with --texts";
-            return Err(Fault::new(what, why, remedy).in_source("--text").into());
-        }
+    /// What [`Survey::affords`] refuses; the checkpoint cannot be read; numbers that overflow.
+    pub fn add(&mut self, model: &Model, passage: Passage) -> Outcome<()> {
+        Self::affords(model, &passage)?;
+        let task = &Task::new(model, passage)?;
         let marks = Marks::of(&task.passage);
         let first = task.call.layers.as_ref().map_or(0, |layers| layers.first);
         let heads: Vec<usize> = task.call.attentions().map(|attention| attention.num_heads).collect();
