@@ -1,18 +1,17 @@
 //! `mha heads`: what each head of a model does on a text.
 
-use std::io::{IsTerminal, Read as _};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+mod texts;
+
+use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::common::counted_from_one;
 use super::model::ModelArgs;
 use super::output::{self, Content};
 use super::{Common, Ending, params};
-use crate::fault::{Fault, Faults, Outcome, reason, visible};
+use crate::fault::{Fault, Faults, Outcome, visible};
 use crate::heads::claims::{self, Claim};
 use crate::heads::{Measure, Role, Survey, View};
 use crate::model::{Model, Passage, Text};
@@ -85,10 +84,6 @@ enum Format {
 
 /// Heads that a page lists where nobody asked for another number.
 const TOP: usize = 20;
-/// Bytes of a file of texts at most.
-const MOST_BYTES: u64 = 1 << 26;
-/// A bar appears where texts take longer than this.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 fn measures() -> PossibleValuesParser {
     PossibleValuesParser::new(Measure::ALL.map(Measure::name))
@@ -220,8 +215,8 @@ fn surveyed(args: &HeadsArgs, model: &Model) -> Outcome<Read> {
         };
         return Ok(Read { survey, read, skipped: Vec::new(), first: passage });
     };
-    let lines = lines(path)?;
-    let bar = Bar::new(lines.len());
+    let lines = texts::lines(path)?;
+    let bar = texts::Bar::new(lines.len());
     let (mut skipped, mut first) = (Vec::new(), None);
     for (at, (number, line)) in lines.iter().enumerate() {
         // What cannot be read is told and left out; what cannot be computed ends the survey.
@@ -250,36 +245,6 @@ fn surveyed(args: &HeadsArgs, model: &Model) -> Outcome<Read> {
         texts => t!("%{texts} texts of %{tokens} tokens together", texts, tokens = survey.tokens),
     };
     Ok(Read { survey, read, skipped, first })
-}
-
-/// The lines of a file that are not blank, with their numbers from 1.
-fn lines(path: &Path) -> Outcome<Vec<(usize, String)>> {
-    let refused = |what: &str, why: String, remedy: &str| {
-        Faults::from(Fault::new(what, why, remedy).in_source(path.display().to_string()))
-    };
-    let unreadable = |error: &std::io::Error| {
-        let why = match error.kind() {
-            std::io::ErrorKind::InvalidData => "it is not UTF-8".to_owned(),
-            _ => reason(error),
-        };
-        refused(
-            "the texts cannot be read",
-            why,
-            "name a text file with one text a line, or - for standard input",
-        )
-    };
-    let input: Box<dyn std::io::Read> = match path.as_os_str() == "-" {
-        true => Box::new(std::io::stdin().lock()),
-        false => Box::new(std::fs::File::open(path).map_err(|error| unreadable(&error))?),
-    };
-    let mut text = String::new();
-    input.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|error| unreadable(&error))?;
-    if text.len() as u64 > MOST_BYTES {
-        let why = format!("at most {MOST_BYTES} bytes are read");
-        return Err(refused("these are too many texts", why, "split the file"));
-    }
-    let numbered = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim().to_owned()));
-    Ok(numbered.filter(|(_, line)| !line.is_empty()).collect())
 }
 
 /// What the literature says, beside what is measured; the induction claim reads random tokens.
@@ -360,34 +325,5 @@ fn sort_heads(heads: &mut [(usize, usize)], survey: &Survey, args: &HeadsArgs) {
                 *place = ranked;
             }
         }
-    }
-}
-
-/// A bar on standard error: only on a terminal, and only where the texts take long.
-struct Bar {
-    bar: ProgressBar,
-    since: Instant,
-}
-
-impl Bar {
-    fn new(texts: usize) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(texts as u64), ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed}/{duration}") {
-            bar.set_style(style.progress_chars("█░ "));
-        }
-        Self { bar, since: Instant::now() }
-    }
-
-    fn at(&self, done: usize) {
-        if self.bar.is_hidden() && self.since.elapsed() > PATIENCE && std::io::stderr().is_terminal() {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
-        self.bar.set_position(done as u64);
-    }
-}
-
-impl Drop for Bar {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
     }
 }

@@ -250,7 +250,8 @@ pub(super) fn threshold(role: Role) -> String {
 
 /// The thresholds, and how many heads reach them.
 fn types(shown: &Shown<'_>) -> Vec<Part> {
-    let columns = [(t!("letter"), Left), (t!("from"), Left), (t!("heads"), Right), (t!("meaning"), Left)];
+    let columns =
+        [(t!("letter"), Left), (t!("threshold"), Left), (t!("heads"), Right), (t!("meaning"), Left)];
     let mut table = Table { corner: t!("type"), columns: columns.to_vec(), rows: Vec::new() };
     for role in Role::ALL {
         let heads = shown.survey.heads();
@@ -315,7 +316,7 @@ pub fn definitions() -> Vec<Part> {
         );
         table.row(measure.name(), vec![cell]);
     }
-    let mut types = Table::new(&t!("type"), &[(&t!("from"), Left), (&t!("meaning"), Left)]);
+    let mut types = Table::new(&t!("type"), &[(&t!("threshold"), Left), (&t!("meaning"), Left)]);
     for role in Role::ALL {
         types.row(role.name(), vec![threshold(role), say(role.meaning()).to_owned()]);
     }

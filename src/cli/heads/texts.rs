@@ -1,0 +1,75 @@
+//! Many texts, one a line, and how far they are read.
+
+use std::io::{IsTerminal, Read};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::fault::{Fault, Faults, Outcome, reason};
+
+/// Bytes of a file of texts at most.
+const MOST_BYTES: u64 = 1 << 26;
+/// A bar appears where texts take longer than this.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The lines of a file that are not blank, with their numbers from 1.
+pub(super) fn lines(path: &Path) -> Outcome<Vec<(usize, String)>> {
+    let refused = |what: &str, why: String, remedy: &str| {
+        Faults::from(Fault::new(what, why, remedy).in_source(path.display().to_string()))
+    };
+    let unreadable = |error: &std::io::Error| {
+        let why = match error.kind() {
+            std::io::ErrorKind::InvalidData => "it is not UTF-8".to_owned(),
+            _ => reason(error),
+        };
+        refused(
+            "the texts cannot be read",
+            why,
+            "name a text file with one text a line, or - for standard input",
+        )
+    };
+    let input: Box<dyn Read> = match path.as_os_str() == "-" {
+        true => Box::new(std::io::stdin().lock()),
+        false => Box::new(std::fs::File::open(path).map_err(|error| unreadable(&error))?),
+    };
+    let mut text = String::new();
+    input.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|error| unreadable(&error))?;
+    if text.len() as u64 > MOST_BYTES {
+        let why = format!("at most {MOST_BYTES} bytes are read");
+        return Err(refused("these are too many texts", why, "split the file"));
+    }
+    let numbered = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim().to_owned()));
+    Ok(numbered.filter(|(_, line)| !line.is_empty()).collect())
+}
+
+/// A bar on standard error: only on a terminal, and only where the texts take long.
+pub(super) struct Bar {
+    bar: ProgressBar,
+    since: Instant,
+}
+
+impl Bar {
+    /// A bar for so many texts, not shown yet.
+    pub(super) fn new(texts: usize) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(texts as u64), ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed}/{duration}") {
+            bar.set_style(style.progress_chars("█░ "));
+        }
+        Self { bar, since: Instant::now() }
+    }
+
+    /// So many texts are read.
+    pub(super) fn at(&self, done: usize) {
+        if self.bar.is_hidden() && self.since.elapsed() > PATIENCE && std::io::stderr().is_terminal() {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.set_position(done as u64);
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
