@@ -152,7 +152,7 @@ mod tests {
         roles(&tally, &sight.even)
     }
 
-    /// Of all six rows a share of 0.5 and of 0.5: both are at least 0.4, and even attention gives 1/6 to each.
+    /// Every row gives 0.45 to the first token and 0.55 to the last: both at least 0.4, and even attention gives 1/6 to each.
     #[test]
     fn a_head_may_carry_two_types_and_the_larger_share_comes_first() {
         let roles = roles_of(|_, j| match j {
