@@ -38,8 +38,10 @@ pub fn masked(model: &Model, passage: &Passage, positions: &[usize]) -> Outcome<
             return Err(refused(what, &why, format!("choose from 1 to {count}")));
         }
         hidden.ids[*position] = id;
-        if let Some(label) = model.tokens.as_ref().and_then(|tokens| tokens.name_of(id)) {
+        let names = model.tokens.as_ref().map(|tokens| (tokens.label(id), tokens.name_of(id)));
+        if let Some((Some(label), Some(piece))) = names {
             hidden.labels[*position] = label;
+            hidden.pieces[*position] = piece;
         }
     }
     Ok(hidden)

@@ -125,9 +125,9 @@ impl<'m> Reader<'m> {
         Predicted { loss, at: at.collect() }
     }
 
-    /// What a token is called: as the vocabulary writes it, or its number.
+    /// What a token is called: as people read it, or its number.
     pub fn name(&self, id: u32) -> String {
-        let name = self.model.tokens.as_ref().and_then(|tokens| tokens.name_of(id));
+        let name = self.model.tokens.as_ref().and_then(|tokens| tokens.label(id));
         name.unwrap_or_else(|| id.to_string())
     }
 }
