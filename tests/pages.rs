@@ -52,7 +52,7 @@ const PAGES: &[(&str, &[&str])] = &[
         "ablate@induction-mean-narrow-ascii",
         &["ablate", "induction", "--layer", "1", "--head", "1", "--with", "mean", "--width", "40", "--ascii"],
     ),
-    ("ablate@induction-each-heatmap", &["ablate", "induction", "--each", "--format", "heatmap"]),
+    ("ablate@pruning-each-heatmap", &["ablate", "pruning", "--each", "--format", "heatmap"]),
     (
         "params@llama-3-8b",
         &["params", "llama-3-8b", "--memory", "24GiB", "--tensor-parallel", "4", "--width", "120"],

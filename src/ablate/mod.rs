@@ -10,6 +10,7 @@
 pub mod change;
 pub mod contributions;
 pub mod each;
+mod held;
 pub mod masked;
 pub mod predicted;
 pub mod study;

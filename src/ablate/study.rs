@@ -1,11 +1,12 @@
 //! A plan and its numbers, run as it is and with heads replaced; what a replacement does not reach is computed once.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use nalgebra::DMatrix;
 
 use super::Change;
+use super::held::{Known, Remembering};
 use crate::fault::{Fault, Outcome};
 use crate::ops::{Arithmetic, Real};
 use crate::plan::rewrites::{HeadPlace, Replacement};
@@ -88,7 +89,7 @@ impl<'a, T: Real> Study<'a, T> {
         let last = last.ok_or_else(|| {
             Fault::new("there are no heads", "nothing can be switched off", "choose another lesson")
         })?;
-        let source = Remembering { source, held: Mutex::default() };
+        let source = Remembering::new(source);
         Ok(Self { plan, sequence, layers, last, source, known: HashMap::new(), arithmetic })
     }
 
@@ -315,55 +316,3 @@ impl<'a, T: Real> Study<'a, T> {
 
 /// Numbers of one kind of step that are held for the heads of a layer: 256 MiB of f32. What is beyond is computed again.
 const MOST_LEARNT: usize = 1 << 26;
-
-/// Values that are known, then the plan's own source.
-struct Known<'k, 'a, T: Real> {
-    values: &'k HashMap<StepId, Arc<DMatrix<T>>>,
-    rest: &'k Remembering<'a, T>,
-}
-
-impl<T: Real> Source<T> for Known<'_, '_, T> {
-    fn matrix(&self, id: StepId) -> Outcome<Option<Arc<DMatrix<T>>>> {
-        match self.values.get(&id) {
-            Some(value) => Ok(Some(value.clone())),
-            None => self.rest.matrix(id),
-        }
-    }
-}
-
-/// Numbers of learned matrices that are held between runs: 1 GiB of f32. What is beyond is read again.
-const MOST_HELD: usize = 1 << 28;
-
-/// A source that keeps what it has read, as far as there is room.
-struct Remembering<'a, T: Real> {
-    source: &'a dyn Source<T>,
-    held: Mutex<Held<T>>,
-}
-
-struct Held<T> {
-    matrices: HashMap<StepId, Arc<DMatrix<T>>>,
-    numbers: usize,
-}
-
-impl<T> Default for Held<T> {
-    fn default() -> Self {
-        Self { matrices: HashMap::new(), numbers: 0 }
-    }
-}
-
-impl<T: Real> Source<T> for Remembering<'_, T> {
-    fn matrix(&self, id: StepId) -> Outcome<Option<Arc<DMatrix<T>>>> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(matrix) = held.matrices.get(&id) {
-            return Ok(Some(matrix.clone()));
-        }
-        let matrix = self.source.matrix(id)?;
-        if let Some(matrix) = &matrix
-            && held.numbers + matrix.len() <= MOST_HELD
-        {
-            held.numbers += matrix.len();
-            held.matrices.insert(id, matrix.clone());
-        }
-        Ok(matrix)
-    }
-}

@@ -245,6 +245,7 @@ fn report<'a, T: Real>(
         layers: of_layers,
         last: (!last_is_output).then(|| (study.last(), last)),
         prediction: None,
+        is_headless: false,
         sequence: subject.sequence,
         page: args.common.page(Layout::Rows),
     };

@@ -36,6 +36,8 @@ pub struct Report<'a> {
     pub last: Option<(StepId, Change)>,
     /// What a language head says, before and after.
     pub prediction: Option<Forecast<'a>>,
+    /// Whether it is a model without one.
+    pub is_headless: bool,
     /// Which of several sequences this is (from 0), and how many there are.
     pub sequence: Option<(usize, usize)>,
     /// The look of the page.
@@ -107,6 +109,10 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     match &report.prediction {
         Some(forecast) => predictions(report, forecast, out),
+        None if report.is_headless && report.page.detail != Detail::Bare => {
+            let words = t!("The model has no language head: there is no loss, and nothing is predicted.");
+            write!(out, "\n{}", report.page.paragraph(&words, 0))
+        }
         None => Ok(()),
     }
 }
@@ -229,9 +235,13 @@ fn added(
     write!(out, "{}", page.paragraph(&words, 0))
 }
 
+/// More columns than these are not read number by number; programs get all of them.
+const MOST_COLUMNS: usize = 8;
+
 /// The output's own numbers, where they are to be shown.
 fn outputs(report: &Report<'_>, of: &OfLayer, out: &mut dyn Write) -> io::Result<()> {
-    let Some((step, [before, after])) = &of.output else { return Ok(()) };
+    let few = of.output.as_ref().filter(|(step, _)| step.shape.1 <= MOST_COLUMNS);
+    let Some((step, [before, after])) = few else { return Ok(()) };
     let page = &report.page;
     let difference = after - before;
     let tables = [

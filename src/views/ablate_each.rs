@@ -126,10 +126,14 @@ pub fn write(ranking: &Ranking<'_>, out: &mut dyn Write) -> io::Result<()> {
     if page.detail == Detail::Bare {
         return Ok(());
     }
-    let words = t!(
+    let mut words = t!(
         "output: the change of the layer's output, relative to its size; at the end: the same of what comes out last; cosine: \
-         the mean over the tokens, at the end; loss: by how much it grows."
+         the mean over the tokens, at the end."
     );
+    if ranking.loss.is_some() {
+        words.push(' ');
+        words.push_str(&t!("loss: by how much it grows."));
+    }
     write!(out, "{}", page.paragraph(&words, 0))
 }
 

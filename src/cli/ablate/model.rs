@@ -55,6 +55,7 @@ pub(super) fn run(args: &AblateArgs) -> Outcome<Ending> {
         return rank(args, &mut study, &subject, loss.map(|loss| (loss, measured, count)), &mut losses);
     }
     let (mut report, [before, after]) = report(args, &mut study, &subject)?;
+    report.is_headless = reader.is_none();
     if let Some(reader) = &reader {
         let [before, after] = reader.read([&before, &after])?;
         report.prediction = Some(Forecast {
