@@ -25,6 +25,27 @@ struct Entry {
     remark: Option<String>,
 }
 
+/// What is called a whole in sentences about what it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whole {
+    /// A lesson that is one attention call.
+    Lesson,
+    /// A stack of layers: a model, or a lesson of that kind.
+    Stack,
+}
+
+impl Whole {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Lesson => "lesson",
+            Self::Stack => "layer",
+        }
+    }
+}
+
+/// A tensor that was chosen for a step: its file, the step, what the person called it, its numbers.
+pub(super) type Chosen = (usize, Name, String, Array);
+
 /// The arrays that claim to be one step.
 type Claims = Vec<(Entry, Part, Claim)>;
 
@@ -44,47 +65,8 @@ pub(super) fn answers(held: Vec<Held>, map: &[(String, String)], known: &[Name])
     let known: Vec<Name> = known.iter().filter_map(|name| whole(*name)).collect();
     let files: Vec<(String, bool)> = held.iter().map(|held| (held.file.clone(), held.text)).collect();
     let found = told::summary(&held);
-    let has_blanks =
-        |held: &Held| held.arrays.iter().any(|(_, array)| array.data.iter().any(|n| is_blank(*n)));
     let by_hand: Vec<bool> = held.iter().map(has_blanks).collect();
-    let mut answers = Answers::default();
-    let mut entries = entries(held, map)?;
-    let rank = output_rank(&entries);
-    for entry in &mut entries {
-        settle(entry, rank, &known);
-    }
-    let mut steps: BTreeMap<usize, Claims> = BTreeMap::new();
-    // each step with the name under which it is given
-    let mut given: Vec<(Name, Name)> =
-        entries.iter().filter_map(|entry| step(entry).map(|(part, _)| (part.name, part.name))).collect();
-    for mut entry in entries {
-        let reason = match step(&entry) {
-            None if entry.meaning == Meaning::Input => t!("an input, not a step"),
-            None => told::not_a_step(&entry.called, &known),
-            Some((part, claim)) => match place(part.name, &known, &given) {
-                Ok(name) => {
-                    entry.remark = remark(&entry, part, name, claim);
-                    given.push((name, part.name));
-                    let at = ORDER.iter().position(|step| *step == name).unwrap_or(ORDER.len());
-                    steps.entry(at).or_default().push((entry, Part { name, ..part }, claim));
-                    continue;
-                }
-                Err(reason) => reason,
-            },
-        };
-        answers.left_out.push((entry.called, reason));
-    }
-    let mut faults = Vec::new();
-    let mut chosen: Vec<(usize, Name, String, Array)> = Vec::new();
-    for claims in steps.into_values() {
-        match chosen_of(claims, &files, &mut answers) {
-            Ok(tensor) => chosen.extend(tensor),
-            Err(fault) => faults.push(fault),
-        }
-    }
-    if !faults.is_empty() {
-        return Err(Faults(faults));
-    }
+    let (mut answers, mut chosen) = sorted(held, map, &known, Whole::Lesson)?;
     let blanks = |array: &Array| array.data.iter().filter(|number| is_blank(**number)).count();
     let compared = chosen.len();
     chosen.retain(|(_, _, called, array)| {
@@ -110,6 +92,64 @@ pub(super) fn answers(held: Vec<Held>, map: &[(String, String)], known: &[Name])
     }
     answers.tensors = with_grains(chosen, &files, &by_hand);
     Ok(answers)
+}
+
+/// Whether a file is a sheet in which something is left blank.
+pub(super) fn has_blanks(held: &Held) -> bool {
+    held.arrays.iter().any(|(_, array)| array.data.iter().any(|number| is_blank(*number)))
+}
+
+/// The tensors that are steps, each at most once and without its grain; what is said of them and of the rest. `known`
+/// are whole steps.
+///
+/// # Errors
+/// A step that stands twice, a file whose step nobody knows, `map` that does not fit the files.
+pub(super) fn sorted(
+    held: Vec<Held>,
+    map: &[(String, String)],
+    known: &[Name],
+    of: Whole,
+) -> Outcome<(Answers, Vec<Chosen>)> {
+    let files: Vec<(String, bool)> = held.iter().map(|held| (held.file.clone(), held.text)).collect();
+    let mut answers = Answers::default();
+    let mut entries = entries(held, map)?;
+    let rank = output_rank(&entries);
+    for entry in &mut entries {
+        settle(entry, rank, known);
+    }
+    let mut steps: BTreeMap<usize, Claims> = BTreeMap::new();
+    // each step with the name under which it is given
+    let mut given: Vec<(Name, Name)> =
+        entries.iter().filter_map(|entry| step(entry).map(|(part, _)| (part.name, part.name))).collect();
+    for mut entry in entries {
+        let reason = match step(&entry) {
+            None if entry.meaning == Meaning::Input => t!("an input, not a step"),
+            None => told::not_a_step(&entry.called, known),
+            Some((part, claim)) => match place(part.name, known, &given, of) {
+                Ok(name) => {
+                    entry.remark = remark(&entry, part, name, claim, of);
+                    given.push((name, part.name));
+                    let at = ORDER.iter().position(|step| *step == name).unwrap_or(ORDER.len());
+                    steps.entry(at).or_default().push((entry, Part { name, ..part }, claim));
+                    continue;
+                }
+                Err(reason) => reason,
+            },
+        };
+        answers.left_out.push((entry.called, reason));
+    }
+    let mut faults = Vec::new();
+    let mut chosen: Vec<Chosen> = Vec::new();
+    for claims in steps.into_values() {
+        match chosen_of(claims, &files, &mut answers) {
+            Ok(tensor) => chosen.extend(tensor),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    if !faults.is_empty() {
+        return Err(Faults(faults));
+    }
+    Ok((answers, chosen))
 }
 
 /// The arrays of all files, each with what its name means; `--map` first, then the names of the files without any.
@@ -220,7 +260,7 @@ fn settle(entry: &mut Entry, output_rank: Option<usize>, known: &[Name]) {
 }
 
 /// Under which step of the lesson a step is compared; or why under none.
-fn place(name: Name, known: &[Name], given: &[(Name, Name)]) -> Result<Name, String> {
+fn place(name: Name, known: &[Name], given: &[(Name, Name)], of: Whole) -> Result<Name, String> {
     if known.contains(&name) {
         return Ok(name);
     }
@@ -229,7 +269,7 @@ fn place(name: Name, known: &[Name], given: &[(Name, Name)]) -> Result<Name, Str
         let there = |before: Name| given.iter().any(|(step, under)| *step == before && *under != name);
         match before {
             Some(before) if there(before) => {
-                return Err(format!("the same as {before} in this lesson, which is there"));
+                return Err(format!("the same as {before} in this {}, which is there", of.word()));
             }
             Some(before) => return Ok(before),
             None => {}
@@ -242,17 +282,21 @@ fn place(name: Name, known: &[Name], given: &[(Name, Name)]) -> Result<Name, Str
         Name::Stack(Stack::QRot | Stack::KRot) => ": it has no rotary positions",
         _ => "",
     };
-    Err(format!("this lesson has no step {name}{why}"))
+    Err(format!("this {} has no step {name}{why}", of.word()))
 }
 
 /// What to say of a tensor that is recognised under another name.
-fn remark(entry: &Entry, part: Part, name: Name, claim: Claim) -> Option<String> {
+fn remark(entry: &Entry, part: Part, name: Name, claim: Claim, of: Whole) -> Option<String> {
     if part.name != name {
-        return Some(t!(
-            "%{theirs} is taken as %{name}: the two are the same in this lesson",
-            theirs = entry.called,
-            name
-        ));
+        let theirs = &entry.called;
+        return Some(match of {
+            Whole::Lesson => {
+                t!("%{theirs} is taken as %{name}: the two are the same in this lesson", theirs, name)
+            }
+            Whole::Stack => {
+                t!("%{theirs} is taken as %{name}: the two are the same in this layer", theirs, name)
+            }
+        });
     }
     let plainly = || t!("%{theirs} is taken as %{name}", theirs = entry.called, name);
     entry.remark.clone().or_else(|| (claim == Claim::Alias).then(plainly))
@@ -263,7 +307,7 @@ fn chosen_of(
     mut claims: Claims,
     files: &[(String, bool)],
     answers: &mut Answers,
-) -> Result<Option<(usize, Name, String, Array)>, Fault> {
+) -> Result<Option<Chosen>, Fault> {
     let is_whole = |part: &Part| part.head.is_none() && part.sequence.is_none();
     // a whole step wins over its parts, and a surer name for the same part over others
     claims.sort_by_key(|(_, part, claim)| (!is_whole(part), *claim));
@@ -318,11 +362,7 @@ fn chosen_of(
 }
 
 /// The tensors with their grains, each judged from its whole file; `by_hand` says which files are sheets with blanks.
-fn with_grains(
-    chosen: Vec<(usize, Name, String, Array)>,
-    files: &[(String, bool)],
-    by_hand: &[bool],
-) -> Vec<Tensor> {
+pub(super) fn with_grains(chosen: Vec<Chosen>, files: &[(String, bool)], by_hand: &[bool]) -> Vec<Tensor> {
     let mut grains = vec![None; chosen.len()];
     for (file, (_, text)) in files.iter().enumerate() {
         let places: Vec<usize> = (0..chosen.len()).filter(|at| chosen[*at].0 == file).collect();

@@ -13,6 +13,7 @@ mod files;
 mod gather;
 mod grain;
 mod grid;
+mod layers;
 mod layout;
 #[cfg(test)]
 mod layout_tests;
@@ -25,6 +26,7 @@ mod told;
 use std::path::PathBuf;
 
 pub use grain::Grain;
+pub use layers::{Known, Layered, Placed, read_layers};
 pub use layout::{Expected, Layout, Plain, Reading, each_reading, plain, readings};
 
 use crate::arrays::{Array, limits};
@@ -91,6 +93,11 @@ pub struct Answers {
 /// Everything that is wrong at once: files that cannot be read, a step that stands twice, a file whose step nobody
 /// knows, `names` that do not fit the files, more numbers than are read from one file; or nothing that is a step.
 pub fn read(files: &[PathBuf], names: &[(String, String)], known: &[Name]) -> Outcome<Answers> {
+    claim::answers(all_held(files)?, names, known)
+}
+
+/// What all files hold.
+fn all_held(files: &[PathBuf]) -> Outcome<Vec<files::Held>> {
     let mut held = Vec::new();
     let mut faults = Vec::new();
     let mut numbers = 0_usize;
@@ -107,10 +114,7 @@ pub fn read(files: &[PathBuf], names: &[(String, String)], known: &[Name]) -> Ou
             break;
         }
     }
-    if !faults.is_empty() {
-        return Err(Faults(faults));
-    }
-    claim::answers(held, names, known)
+    if faults.is_empty() { Ok(held) } else { Err(Faults(faults)) }
 }
 
 fn too_many() -> Fault {

@@ -56,6 +56,32 @@ pub(super) fn nothing(found: &str, left_out: &[(String, String)], known: &[Name]
     .in_source("ANSWERS")
 }
 
+pub(super) fn nothing_of_a_stack(found: &str, left_out: &[(String, String)]) -> Fault {
+    let (theirs, reason) = left_out
+        .first()
+        .map_or(("theirs", String::new()), |(name, reason)| (name.as_str(), format!(" ({name}: {reason})")));
+    Fault::new(
+        "no tensor is a step of these layers",
+        format!(
+            "{found}{reason}; names are layer.L.NAME, as in layer.1.scores, hidden_states, attentions, embedding and final"
+        ),
+        format!(
+            "save them under these names, or say which is which: --map {}=layer.1.output",
+            shell_word(theirs)
+        ),
+    )
+    .in_source("ANSWERS")
+}
+
+pub(super) fn no_target_in_a_stack(theirs: &str, ours: &str) -> Fault {
+    Fault::new(
+        format!("{ours} names no layer"),
+        "a step of a stack of layers is layer.L.NAME, or hidden_states, attentions, embedding, final",
+        format!("say of which layer it is: --map {}=layer.1.{ours}", shell_word(theirs)),
+    )
+    .in_source("--map")
+}
+
 pub(super) fn nothing_filled_in() -> Fault {
     let why = "every cell is still blank, and only what is filled in is compared";
     Fault::new(

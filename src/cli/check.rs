@@ -1,10 +1,13 @@
 //! `mha check`: a person's tensors beside the right ones, the first wrong step, and the mistake by its name.
 
+mod model;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
 use super::lesson::{Files, Wanted};
+use super::model::ModelArgs;
 use super::output::{self, Content};
 use super::{Common, Ending, lesson};
 use crate::answers::{self, Answers, ORDER};
@@ -26,6 +29,9 @@ Your tensors go under the names of the steps (q, k, v, q_heads, scores, weights,
 names that are widespread (attn_weights, context, out) are understood, --map gives others.
 Any subset will do, in .npz, .npy, .safetensors, .json, .yaml or .csv.
 
+With --model your tensors are those of your own port of the model, layer by layer: layer.4.scores, layer.4.hidden,
+layer.4.ffn.up, embedding, final, and what transformers returns (hidden_states, attentions).
+
 Exit status: 0 right, 1 wrong, 2 the request cannot be met.
 
 Examples:
@@ -33,16 +39,19 @@ Examples:
   mha check masks weights.npy output.npy
   mha check mine.yaml step.csv --map step=scores
   mha check mine.npz --against theirs.npz       two people's tensors, no lesson
-  mha check --capture pytorch                   lines that save your own steps")]
+  mha check --capture pytorch                   lines that save your own steps
+  mha check --model DIR --text 'The animal was too tired' port.npz")]
 pub(super) struct CheckArgs {
     /// The lesson (a name from `mha lessons` or a file), then the files with your tensors; - is standard input
     #[arg(value_name = "LESSON ANSWERS")]
     given: Vec<String>,
+    #[command(flatten)]
+    model: ModelArgs,
     /// Print the few lines of Python that save your own steps under the right names
-    #[arg(long, value_name = "LIBRARY", conflicts_with_all = ["against", "map"])]
+    #[arg(long, value_name = "LIBRARY", conflicts_with_all = ["against", "map", "model"])]
     capture: Option<Capture>,
     /// Compare with this file's tensors instead of a lesson's
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "model")]
     against: Option<PathBuf>,
     /// Take your array (or file) THEIRS for the step OURS; may be given several times
     #[arg(long, value_name = "THEIRS=OURS", value_parser = pair)]
@@ -109,6 +118,7 @@ pub(super) fn run(args: &CheckArgs) -> Outcome<Ending> {
     match (args.capture, &args.against) {
         (Some(library), _) => captured(args, library.into()),
         (None, Some(other)) => beside(args, other),
+        (None, None) if args.model.is_given() => model::run(args),
         (None, None) => with_lesson(args),
     }
 }
@@ -129,7 +139,9 @@ fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
     }
     read_once(args.given.iter().map(Path::new), "ANSWERS")?;
     let problem = lesson::load(name, &args.common, Files::allowed(args.allow_outside), Wanted::Example)?;
-    lesson::one_call(&problem, "checks tensors", name)?;
+    if problem.layers.is_some() {
+        return model::with_stack(args, &problem, files);
+    }
     let call = problem.call();
     let plan = attention::plan(&call)?;
     let right = Wrong::right(&call, &plan);
@@ -145,7 +157,7 @@ fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
             let lesson = lesson::again(name, args.allow_outside);
             let report = check::Report {
                 title: &problem.title,
-                lesson: &lesson,
+                shown: check::Shown::Lesson(&lesson),
                 known: &known,
                 answers: &answers,
                 diagnosis: &diagnosis,

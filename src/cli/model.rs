@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use clap::Args;
 
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Fault, Outcome, shell_word};
 use crate::lesson::Problem;
 use crate::model::{Model, Naming, Passage, Task, Text};
 
@@ -44,6 +44,20 @@ impl ModelArgs {
                 Err(Fault::new("no model was named", why, remedy).in_source("--model").into())
             }
         }
+    }
+
+    /// The words that name the model and its text in another command, quoted for a shell.
+    pub(super) fn words(&self) -> Vec<String> {
+        let ids = self.tokens.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        let ids = (!ids.is_empty()).then_some(ids);
+        let flags = [
+            ("--model", self.model.as_ref()),
+            ("--text", self.text.as_ref()),
+            ("--pair", self.pair.as_ref()),
+            ("--tokens", ids.as_ref()),
+        ];
+        let given = flags.into_iter().filter_map(|(flag, value)| Some((flag, value?)));
+        given.flat_map(|(flag, value)| [flag.to_owned(), shell_word(value)]).collect()
     }
 
     /// The attention of one layer (from 0) on the text, as a problem that is one attention call.

@@ -329,7 +329,7 @@ impl<'a> Court<'a> {
 
 /// Whether heads that stand there several times are keys or values, once for each query head: more of the same is none
 /// of the lesson's.
-fn is_for_its_queries(tensor: &Tensor, reading: &Reading, num_heads: usize) -> bool {
+pub(super) fn is_for_its_queries(tensor: &Tensor, reading: &Reading, num_heads: usize) -> bool {
     let is_shared =
         matches!(tensor.name, Name::Stack(Stack::KHeads | Stack::VHeads | Stack::KNorm | Stack::KRot));
     let heads = tensor.array.shape.iter().rev().nth(2);

@@ -13,6 +13,7 @@ pub mod diagnose;
 pub mod difference;
 pub mod draft;
 mod fit;
+pub mod layers;
 mod measure;
 pub mod named;
 mod rounding;

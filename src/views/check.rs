@@ -11,12 +11,42 @@ use crate::ops::list;
 use crate::plan::{Head, Name, StepId};
 use crate::words::{n, say, t};
 
+/// Where a mistake can be seen beside the right computation.
+#[derive(Debug, Clone, Copy)]
+pub enum Shown<'a> {
+    /// On a lesson, as a command names it: quoted for a shell.
+    Lesson(&'a str),
+    /// On a layer of a model: the words that name the model and its text, quoted; and the layer, from 0.
+    Layer(&'a [String], usize),
+    /// On a layer of a lesson that is a stack, which no command shows alone.
+    Nowhere,
+}
+
+impl Shown<'_> {
+    fn command(&self, mistake: &str, form: &str) -> Option<Vec<String>> {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        match self {
+            Self::Lesson(lesson) => {
+                Some(owned(&["mha", "trace", lesson, "--mistake", &named(mistake, form)]))
+            }
+            Self::Layer(model, layer) => {
+                let mut words = owned(&["mha", "compare"]);
+                words.extend_from_slice(model);
+                let layer = (layer + 1).to_string();
+                words.extend(owned(&["--layer", &layer, "--variants", &format!("multi-head,{mistake}")]));
+                Some(words)
+            }
+            Self::Nowhere => None,
+        }
+    }
+}
+
 /// A diagnosis to be told.
 pub struct Report<'a> {
     /// The lesson's title.
     pub title: &'a str,
-    /// The lesson as a command names it: quoted for a shell.
-    pub lesson: &'a str,
+    /// Where a mistake can be seen.
+    pub shown: Shown<'a>,
     /// The steps that the lesson has, in the order of the computation.
     pub known: &'a [Name],
     /// What was handed over.
@@ -71,7 +101,7 @@ fn steps(steps: &[Checked]) -> Table {
 }
 
 /// The largest difference, where it is, and how many cells differ.
-fn figures(name: Name, status: Status, measured: &Measured) -> [String; 3] {
+pub(super) fn figures(name: Name, status: Status, measured: &Measured) -> [String; 3] {
     let Measured { largest, at, cells, of, .. } = *measured;
     let off = match status {
         Status::Wrong => t!("%{count} of %{all}", count = cells, all = of),
@@ -101,7 +131,7 @@ pub(super) fn cell(name: Name, at: At) -> String {
     format!("{id}[{},{}]", at.row + 1, at.column + 1)
 }
 
-fn status(status: Status) -> String {
+pub(super) fn status(status: Status) -> String {
     match status {
         Status::Right => t!("matches"),
         Status::Rounding => t!("rounding"),
@@ -123,7 +153,7 @@ const SCALED: &str =
     n!("it is multiplied by the scale already, which is as good as scaling the scores (once)");
 
 /// What was recognised in the tensors' layouts, and what it is worth: tensors that are alike in one sentence.
-fn layouts(steps: &[Checked]) -> impl Iterator<Item = String> {
+pub(super) fn layouts(steps: &[Checked]) -> impl Iterator<Item = String> {
     let recognised = steps.iter().filter(|step| step.status != Status::Shape).filter_map(|step| {
         let mut said: Vec<&str> = step.how.iter().map(|layout| say(layout.told())).collect();
         if step.scaled {
@@ -167,7 +197,7 @@ fn together<'a, T: PartialEq>(said: impl Iterator<Item = (&'a str, T)>) -> Vec<(
 
 fn right(diagnosis: &Diagnosis) -> Vec<Part> {
     let rounded = diagnosis.steps.iter().any(|step| step.status == Status::Rounding);
-    let grains = grains(diagnosis);
+    let grains = grains(diagnosis.steps.iter());
     let mut said = match diagnosis.steps.len() {
         1 => t!("Right: what you have is what mha computes"),
         2 => t!("Right: both steps are what mha computes"),
@@ -190,9 +220,9 @@ fn right(diagnosis: &Diagnosis) -> Vec<Part> {
     parts
 }
 
-fn grains(diagnosis: &Diagnosis) -> String {
+pub(super) fn grains<'a>(steps: impl Iterator<Item = &'a Checked>) -> String {
     let mut names: Vec<String> = Vec::new();
-    for step in &diagnosis.steps {
+    for step in steps {
         let name = step.grain.name();
         if !names.contains(&name) {
             names.push(name);
@@ -205,15 +235,24 @@ fn wrong(report: &Report<'_>, first: &Checked, parts: &mut Vec<Part>) {
     let diagnosis = report.diagnosis;
     parts.push(Part::Title(t!("First wrong step: %{step}", step = first.name)));
     parts.push(Part::Say(evidence(diagnosis, first)));
+    if diagnosis.explanations.is_empty() {
+        unexplained(report, parts);
+    } else {
+        explanations(diagnosis, report.shown, parts);
+    }
+}
+
+/// The mistakes that give exactly these tensors; there is at least one.
+pub(super) fn explanations(diagnosis: &Diagnosis, shown: Shown<'_>, parts: &mut Vec<Part>) {
     match diagnosis.explanations.as_slice() {
-        [] => unexplained(report, parts),
+        [] => return,
         [one] => {
             parts.push(Part::Title(headline(one)));
             parts.push(Part::Say(match one.mistakes.len() {
                 1 => t!("With this mistake mha computes %{yours}.", yours = yours(diagnosis)),
                 _ => t!("With these two mha computes %{yours}.", yours = yours(diagnosis)),
             }));
-            explained(report, one, parts);
+            explained(shown, one, parts);
         }
         several => {
             parts.push(Part::Title(t!(
@@ -221,22 +260,29 @@ fn wrong(report: &Report<'_>, first: &Checked, parts: &mut Vec<Part>) {
                 count = several.len()
             )));
             parts.push(Part::Say(t!("With each of them mha computes %{yours}.", yours = yours(diagnosis))));
-            parts.push(Part::Say(match diagnosis.telling {
-                Some(name) => t!("Give %{step} as well, and this check tells them apart.", step = name),
-                None => t!(
+            parts.push(Part::Say(match (diagnosis.telling, shown) {
+                (Some(name), _) => t!("Give %{step} as well, and this check tells them apart.", step = name),
+                (None, Shown::Lesson(_)) => t!(
                     "They give the same numbers at every step of this lesson: either name is right here, and other inputs \
+                     would be needed to tell them apart."
+                ),
+                (None, Shown::Layer(..) | Shown::Nowhere) => t!(
+                    "They give the same numbers at every step of this layer: either name is right here, and other inputs \
                      would be needed to tell them apart."
                 ),
             }));
             for explanation in several {
                 parts.push(Part::Title(headline(explanation)));
-                explained(report, explanation, parts);
+                explained(shown, explanation, parts);
             }
         }
     }
-    if !diagnosis.explanations.is_empty() {
-        parts.push(Part::Say(t!("To confirm: mend it, compute again, and run this check again.")));
-    }
+    parts.push(Part::Say(to_confirm()));
+}
+
+/// What to do once it is mended.
+pub(super) fn to_confirm() -> String {
+    t!("To confirm: mend it, compute again, and run this check again.")
 }
 
 /// What kind of difference the first wrong step shows.
@@ -279,7 +325,7 @@ fn yours(diagnosis: &Diagnosis) -> String {
     }
 }
 
-fn explained(report: &Report<'_>, explanation: &Explanation, parts: &mut Vec<Part>) {
+fn explained(shown: Shown<'_>, explanation: &Explanation, parts: &mut Vec<Part>) {
     for (place, (mistake, form)) in explanation.mistakes.iter().enumerate() {
         let mut table = Table::new(mistake.name, &[(&t!("from %{step} on", step = form.first), Side::Left)]);
         table.line(&t!("mistake"), &[say(mistake.summary)]);
@@ -300,9 +346,15 @@ fn explained(report: &Report<'_>, explanation: &Explanation, parts: &mut Vec<Par
         table.line(&t!("yours"), &[say(mistake.wrong)]);
         mend(mistake, &mut table);
         parts.push(Part::Table(table));
+        side_by_side(shown, mistake.name, chosen, parts);
+    }
+}
+
+/// The command that shows a mistake beside the right computation, where there is one.
+pub(super) fn side_by_side(shown: Shown<'_>, mistake: &str, form: &str, parts: &mut Vec<Part>) {
+    if let Some(command) = shown.command(mistake, form) {
         parts.push(Part::Say(t!("Right and wrong side by side:")));
-        let words = ["mha", "trace", report.lesson, "--mistake", &named(mistake.name, chosen)];
-        parts.push(Part::Command(words.map(str::to_owned).to_vec()));
+        parts.push(Part::Command(command));
     }
 }
 
@@ -314,21 +366,7 @@ fn named(mistake: &str, form: &str) -> String {
 
 fn unexplained(report: &Report<'_>, parts: &mut Vec<Part>) {
     let diagnosis = report.diagnosis;
-    if let Some(partly) = &diagnosis.partly {
-        let names: Vec<String> =
-            partly.explanations.iter().map(|one| one.names().join(&t!(" and "))).collect();
-        let from =
-            diagnosis.steps.get(partly.wrong_from).map(|step| step.name.to_string()).unwrap_or_default();
-        parts.push(Part::Title(t!("Partly explained")));
-        parts.push(Part::Say(t!(
-            "%{mistakes} accounts for what you have before %{from}; from %{from} on more is wrong, and nothing in the \
-             catalogue gives it.",
-            mistakes = names.join(&t!(", or ")),
-            from
-        )));
-        for explanation in &partly.explanations {
-            explained(report, explanation, parts);
-        }
+    if partly(diagnosis, report.shown, parts) {
         return;
     }
     parts.push(Part::Title(t!("No known mistake")));
@@ -363,11 +401,29 @@ fn unexplained(report: &Report<'_>, parts: &mut Vec<Part>) {
             }));
             for explanation in &after.explanations {
                 parts.push(Part::Title(headline(explanation)));
-                explained(report, explanation, parts);
+                explained(report.shown, explanation, parts);
             }
         }
         None => parts.push(Part::Say(further_up(report))),
     }
+}
+
+/// What accounts for the first wrong steps, where nothing accounts for all; whether there is such a thing.
+pub(super) fn partly(diagnosis: &Diagnosis, shown: Shown<'_>, parts: &mut Vec<Part>) -> bool {
+    let Some(partly) = &diagnosis.partly else { return false };
+    let names: Vec<String> = partly.explanations.iter().map(|one| one.names().join(&t!(" and "))).collect();
+    let from = diagnosis.steps.get(partly.wrong_from).map(|step| step.name.to_string()).unwrap_or_default();
+    parts.push(Part::Title(t!("Partly explained")));
+    parts.push(Part::Say(t!(
+        "%{mistakes} accounts for what you have before %{from}; from %{from} on more is wrong, and nothing in the \
+         catalogue gives it.",
+        mistakes = names.join(&t!(", or ")),
+        from
+    )));
+    for explanation in &partly.explanations {
+        explained(shown, explanation, parts);
+    }
+    true
 }
 
 /// Where to look for what nothing explains.

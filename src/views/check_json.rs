@@ -57,7 +57,7 @@ pub fn write(
     writeln!(out, "{}", quiet(&report))
 }
 
-fn index(at: At) -> Vec<usize> {
+pub(super) fn index(at: At) -> Vec<usize> {
     let leading = at.sequence.into_iter().chain(at.head);
     leading.chain([at.row, at.column]).map(|place| place + 1).collect()
 }
@@ -70,7 +70,7 @@ fn steps(known: &[Name], given: &[Checked]) -> Vec<Value> {
     known.iter().map(told).collect()
 }
 
-fn checked(step: &Checked) -> Value {
+pub(super) fn checked(step: &Checked) -> Value {
     let status = match step.status {
         Status::Right | Status::Rounding => "right",
         Status::Wrong => "wrong",

@@ -11,6 +11,7 @@ pub mod capture;
 pub mod cell;
 pub mod check;
 pub mod check_json;
+pub mod check_model;
 pub mod code;
 pub mod compare;
 pub mod compare_json;

@@ -186,7 +186,6 @@ fn what_is_of_one_attention_call_says_so() {
         (&["trace", "stack.yaml", "--format", "ipynb"], "a stack of layers is not written as a program"),
         (&["trace", "stack.yaml", "--mistake", "scale-missing"], "a stack of layers is not computed wrongly"),
         (&["compare", "stack.yaml"], "stack.yaml is a stack of layers"),
-        (&["check", "stack.yaml", "mine.npz"], "stack.yaml is a stack of layers"),
     ] {
         let run = with(STACK, args);
         assert_eq!(run.status, Some(2), "{args:?}");

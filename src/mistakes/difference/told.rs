@@ -283,11 +283,9 @@ fn noun(name: Name) -> Noun {
         Name::Concat => many(t!("concatenated heads")),
         Name::Average => one(t!("mean of the heads' outputs")),
         Name::Output => one(t!("output")),
-        Name::Embed(_) => many(names::kind(name)),
-        Name::Embedding | Name::OutputNorm | Name::AttentionResidual | Name::AttentionNorm => {
-            one(names::kind(name))
-        }
-        Name::Ffn(_) | Name::Hidden | Name::Final => one(names::kind(name)),
+        // What stands around attention is told at more length elsewhere; here it goes by its name.
+        Name::Embed(_) | Name::Embedding | Name::Final | Name::Hidden | Name::Ffn(_) => one(name.to_string()),
+        Name::OutputNorm | Name::AttentionResidual | Name::AttentionNorm => one(name.to_string()),
     }
 }
 
