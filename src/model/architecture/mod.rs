@@ -1,6 +1,6 @@
 //! Families of models, one a file: a config in, a [`Blueprint`] out.
 //!
-//! A family is data where it can be: [`encoder`] and [`decoder`] know how encoders after BERT and decoders after Llama are
+//! A family is data where it can be: `encoder.rs` and `decoder.rs` know how encoders after BERT and decoders after Llama are
 //! put together, and `bert.rs`, `llama.rs`, `gemma.rs` say what each of them calls its tensors and which switches it has.
 
 mod attention_only;
