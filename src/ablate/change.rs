@@ -27,11 +27,10 @@ pub struct Moved {
 impl Moved {
     /// ‖after − before‖ / ‖before‖; `None` where there was nothing before.
     pub fn relative(&self) -> Option<f64> {
-        match (self.change, self.before) {
-            (change, _) if change == 0.0 => Some(0.0),
-            (_, before) if before == 0.0 => None,
-            (change, before) => Some(change / before),
+        if self.change == 0.0 {
+            return Some(0.0);
         }
+        (self.before != 0.0).then(|| self.change / self.before)
     }
 }
 
