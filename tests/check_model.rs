@@ -11,6 +11,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use mha::arrays::{self, Array, Kind, npz};
+use mha::lesson::{Options, builtin};
 use port::{Port, Slip};
 use serde_json::Value;
 
@@ -69,11 +70,14 @@ fn verdict(told: &Value) -> String {
 
 #[test]
 fn what_the_framework_computed_is_right() {
-    for family in ["bert-tiny"] {
+    for family in
+        ["bert-tiny", "gpt2-tiny", "llama-tiny", "qwen2-tiny", "qwen3-tiny", "gemma2-tiny", "gemma3-tiny"]
+    {
         let model = reference(family);
         let (text, _) = text(&model);
         let file = model.join("expected_1.npz");
-        let args = ["--model", model.to_str().unwrap(), "--text", &text, file.to_str().unwrap()];
+        let args =
+            ["--model", model.to_str().unwrap(), "--text", &text, file.to_str().unwrap(), "--width", "120"];
         let run = run::run(Path::new("."), &[&["check"], &args[..]].concat());
         assert_eq!(run.status, Some(0), "{family}: {}{}", run.out, run.err);
         assert!(run.out.contains("as closely as float32 can tell"), "{family}: {}", run.out);
@@ -133,10 +137,31 @@ fn an_error_of_one_percent_in_one_head_is_found_and_placed() {
     assert_eq!(told["first_wrong"]["index"][0], 2, "the head");
     let run = checked(&ported(Slip::OnePercent), &[]);
     assert!(
-        run.out.contains("nly in head 2, your scores are exactly 1.01 times the right ones"),
+        run.out.contains("Only in head 2, your scores are about 1.01 times the right ones"),
         "{}",
         run.out
     );
+}
+
+/// A vocabulary stored in half precision says nothing of how the port computes: the weights of llama-tiny are numbers of
+/// float16, its run is float32, and 0.2 % is far beyond what float32 loses.
+#[test]
+fn weights_stored_in_half_precision_excuse_nothing() {
+    let model = reference("llama-tiny");
+    let (text, _) = text(&model);
+    let mut arrays = arrays::read_all(&model.join("expected_1.npz")).unwrap();
+    for (name, array) in &mut arrays {
+        if name == "layer.2.head.2.scores" {
+            array.data.iter_mut().for_each(|score| *score *= 1.002);
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    npz::write(File::create(folder.path().join("port.npz")).unwrap(), arrays).unwrap();
+    let args = ["check", "--model", model.to_str().unwrap(), "--text", &text, "port.npz", "--format", "json"];
+    let run = run::run(folder.path(), &args);
+    let told: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(told["first_wrong"]["step"], "layer.2.scores", "{}", run.out);
+    assert_eq!(told["first_wrong"]["index"][0], 2, "the head");
 }
 
 /// A port that computes in half precision is right but for rounding; the same mistakes are still found.
@@ -216,7 +241,8 @@ fn the_report_is_readable() {
         "The mistake: scale-missing",
         "--layer 2 --variants multi-head,scale-missing",
     ] {
-        assert!(run.out.contains(words), "{words}: {}", run.out);
+        let in_one_line = run.out.replace("\\\n    ", "");
+        assert!(in_one_line.contains(words), "{words}: {}", run.out);
     }
     let longest = run.out.lines().map(|line| line.chars().count()).max().unwrap();
     assert!(longest <= 100, "{longest}");
@@ -227,6 +253,36 @@ fn the_report_is_readable() {
     assert!(run.out.contains("前馈网络用了另一种激活函数"), "{}", run.out);
     let run = checked(&ported(Slip::Tanh), &["--ascii"]);
     assert!(run.out.is_ascii(), "{}", run.out);
+}
+
+/// Lessons that are stacks of layers are checked in the same way: their own trace is right, and a changed number is found.
+#[test]
+fn a_lesson_of_several_layers_is_checked_like_a_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut checked = 0;
+    for lesson in builtin::all() {
+        let problem = builtin::load(lesson, &Options::default()).unwrap();
+        let Some(layers) = &problem.layers else { continue };
+        checked += 1;
+        let file = folder.path().join(format!("{}.npz", lesson.name));
+        let traced = run::run(
+            folder.path(),
+            &["trace", lesson.name, "--format", "npz", "--output", file.to_str().unwrap()],
+        );
+        assert_eq!(traced.status, Some(0), "{}", traced.err);
+        let right = run::run(folder.path(), &["check", lesson.name, file.to_str().unwrap()]);
+        assert_eq!(right.status, Some(0), "{}: {}{}", lesson.name, right.out, right.err);
+        let mut arrays = arrays::read_all(&file).unwrap();
+        let last = format!("layer.{}.hidden", layers.layers.len());
+        let hidden = arrays.iter_mut().find(|(name, _)| *name == last).unwrap();
+        hidden.1.data[0] += 0.01;
+        let changed = folder.path().join("changed.npz");
+        npz::write(File::create(&changed).unwrap(), arrays).unwrap();
+        let wrong = run::run(folder.path(), &["check", lesson.name, "changed.npz"]);
+        assert_eq!(wrong.status, Some(1), "{}: {}", lesson.name, wrong.err);
+        assert!(wrong.out.contains(&format!("First wrong step: {last}")), "{}", wrong.out);
+    }
+    assert!(checked > 0);
 }
 
 /// The real model; `MHA_MINILM` is its folder.

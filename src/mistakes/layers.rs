@@ -23,7 +23,7 @@ use crate::fault::Outcome;
 use crate::plan::{Attention, EmbedStep, Name, Stack, StepId, attention};
 pub use around::Around;
 use judge::{Exhibit, Judged};
-pub use search::Slip;
+pub use search::{Slip, Slips};
 pub use whole::Whole;
 
 /// What was found out about a person's tensors of a stack.
@@ -37,10 +37,8 @@ pub struct StackDiagnosis {
     pub difference: Option<Difference>,
     /// The layer's attention alone, where the first wrong step lies in it.
     pub attention: Option<Box<Diagnosis>>,
-    /// What around the attention gives these numbers; several cannot be told apart.
-    pub slips: Vec<Slip>,
-    /// How many slips were tried.
-    pub tried: usize,
+    /// What around the attention gives these numbers.
+    pub slips: Slips,
     /// Steps of the same layer from which the first wrong one is made, and that were not given; in the order of the
     /// computation.
     pub missing: Vec<Name>,
@@ -80,8 +78,7 @@ pub fn diagnose_layers(whole: &Whole<'_>, answers: &Layered) -> Outcome<StackDia
         first_wrong: first,
         difference: None,
         attention: None,
-        slips: Vec::new(),
-        tried: 0,
+        slips: Slips::default(),
         missing: Vec::new(),
     };
     let Some(first) = first else { return Ok(found) };
@@ -106,7 +103,7 @@ pub fn diagnose_layers(whole: &Whole<'_>, answers: &Layered) -> Outcome<StackDia
         .as_ref()
         .is_some_and(|diagnosis| !diagnosis.explanations.is_empty() || diagnosis.partly.is_some());
     if !is_explained {
-        (found.slips, found.tried) = search::slips(&case, first)?;
+        found.slips = search::slips(&case, first)?;
     }
     Ok(found)
 }
@@ -160,7 +157,7 @@ impl Told<'_> {
             name: tensor.name,
             called: tensor.called.clone(),
             status: self.status,
-            grain: tensor.grain,
+            grain: self.exhibit.grain,
             tolerance: self.tolerance,
             shape: tensor.array.shape.clone(),
             expected: shape,
@@ -199,7 +196,7 @@ impl<'a> Case<'a> {
             .into_iter()
             .filter_map(|(placed, sheets, masked)| Exhibit::new(placed, sheets, &masked, &trace))
             .map(|exhibit| {
-                let allowed = exhibit.tolerance(exhibit.tensor().grain, 0.0);
+                let allowed = exhibit.tolerance(exhibit.grain, 0.0);
                 let tolerance = allowed.strict;
                 Told { exhibit, status: Status::Shape, allowed, tolerance, best: None, scaled: false }
             })
@@ -220,7 +217,7 @@ impl<'a> Case<'a> {
         for at in 0..self.judged.len() {
             let attention = self.attention(self.judged[at].layer());
             let exhibit = &self.judged[at].exhibit;
-            let grain = exhibit.tensor().grain;
+            let grain = exhibit.grain;
             coarsest = coarser(coarsest, grain);
             let mut allowed = self.judged[at].allowed;
             let mut best = exhibit.judge(allowed, attention);

@@ -17,7 +17,7 @@ use crate::answers::{Known, Layered};
 use crate::fault::visible;
 use crate::mistakes::diagnose::{At, Checked, Explanation, Status};
 use crate::mistakes::difference::Whose;
-use crate::mistakes::layers::{Slip, StackDiagnosis};
+use crate::mistakes::layers::{Slip, Slips, StackDiagnosis};
 use crate::ops::list;
 use crate::plan::{Name, StepId};
 use crate::words::{say, t};
@@ -176,23 +176,28 @@ fn wrong(report: &Report<'_>, (layer, first): &Step, parts: &mut Vec<Part>) {
             return;
         }
     }
-    match diagnosis.slips.as_slice() {
+    match diagnosis.slips.found.as_slice() {
         [] => unexplained(report, (*layer, first), parts),
-        slips => slipped(slips, shown, parts),
+        _ => slipped(&diagnosis.slips, shown, parts),
     }
 }
 
 /// What around attention, or inside it, gives these numbers.
-fn slipped(slips: &[Slip], shown: Shown<'_>, parts: &mut Vec<Part>) {
-    if slips.len() > 1 {
+fn slipped(slips: &Slips, shown: Shown<'_>, parts: &mut Vec<Part>) {
+    if slips.found.len() > 1 {
         parts.push(Part::Title(t!(
             "%{count} explanations that your tensors cannot tell apart",
-            count = slips.len()
+            count = slips.found.len()
         )));
     }
-    for slip in slips {
+    for slip in &slips.found {
         parts.push(Part::Title(t!("The mistake: %{one}", one = slip.name())));
-        parts.push(Part::Say(t!("With it mha computes what you have of this layer, from this step on.")));
+        parts.push(Part::Say(match slips.give_all {
+            true => t!("With it mha computes what you have of this layer, from this step on."),
+            false => {
+                t!("With it mha computes this step; after it in this layer something else is wrong, too.")
+            }
+        }));
         let mut table = Table::new(slip.name(), &[("", Side::Left)]);
         match slip {
             Slip::Around(around, detail) => {
@@ -231,7 +236,7 @@ fn unexplained(report: &Report<'_>, (layer, first): (Option<usize>, &Checked), p
     let alone = diagnosis.attention.as_ref().map_or(0, |alone| alone.tried.forms);
     parts.push(Part::Say(t!(
         "Nothing that is known to go wrong gives exactly these numbers, so no mistake is named. Tried: %{count} ways.",
-        count = alone + diagnosis.tried
+        count = alone + diagnosis.slips.tried
     )));
     let missing: Vec<String> = diagnosis.missing.iter().map(|name| id(layer, *name)).collect();
     parts.push(Part::Say(match missing.as_slice() {
@@ -254,9 +259,10 @@ pub fn write_json(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     let names = |all: &[Explanation]| -> Vec<Vec<&str>> { all.iter().map(Explanation::names).collect() };
     let alone = diagnosis.attention.as_ref();
     let mut explained = alone.map(|alone| names(&alone.explanations)).unwrap_or_default();
-    explained.extend(diagnosis.slips.iter().map(|slip| vec![slip.name()]));
+    explained.extend(diagnosis.slips.found.iter().map(|slip| vec![slip.name()]));
     let details: Vec<&str> = diagnosis
         .slips
+        .found
         .iter()
         .map(|slip| match slip {
             Slip::Around(_, detail) => detail.as_str(),

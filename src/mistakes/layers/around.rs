@@ -27,6 +27,8 @@ pub struct Around {
 pub(super) struct Variant {
     /// The steps.
     pub(super) plan: Plan,
+    /// The call that they come from, where it is another one.
+    pub(super) call: Option<Call>,
     /// Inputs that are other ones.
     pub(super) inputs: Vec<(StepId, DMatrix<f64>)>,
     /// Rows of which nothing can be said.
@@ -37,7 +39,7 @@ pub(super) struct Variant {
 
 impl Variant {
     pub(super) fn new(plan: Plan, detail: impl Into<String>) -> Self {
-        Self { plan, inputs: Vec::new(), unknown: Vec::new(), detail: detail.into() }
+        Self { plan, call: None, inputs: Vec::new(), unknown: Vec::new(), detail: detail.into() }
     }
 }
 
@@ -51,7 +53,7 @@ pub(super) fn with_layers(
     change(&mut layers)?;
     let call = Call { layers: Some(layers), ..part.call.clone() };
     let plan = attention::plan(&call).ok()?;
-    (plan != part.plan).then(|| Variant::new(plan, detail))
+    (plan != part.plan).then(|| Variant { call: Some(call), ..Variant::new(plan, detail) })
 }
 
 /// The part with another layer in the place of its own.
@@ -95,6 +97,29 @@ pub(super) fn with_norms(
         }
         Some(())
     })
+}
+
+/// The part with every norm otherwise: once those of the stream alone, once those of queries and keys as well, where there
+/// are any. Ports often have one class for all of them.
+pub(super) fn with_every_norm(
+    part: &Part,
+    detail: &str,
+    change: impl Fn(&Norm) -> Option<Norm>,
+) -> Vec<Variant> {
+    let stream = with_norms(part, detail, &change);
+    let all = stream.as_ref().and_then(|stream| {
+        let rms = |eps: f64, gain: &[f64]| match change(&Norm::Rms(RmsNorm { eps, gain: gain.to_vec() })) {
+            Some(Norm::Rms(norm)) => Some(norm),
+            _ => None,
+        };
+        let mut call = stream.call.clone()?;
+        let layer = call.layers.as_mut()?.layers.first_mut()?;
+        let norm = layer.attention.qk_norm.as_mut()?;
+        let (q, k) = (rms(norm.eps, &norm.q_gain)?, rms(norm.eps, &norm.k_gain)?);
+        (norm.eps, norm.q_gain, norm.k_gain) = (q.eps, q.gain, k.gain);
+        Some(Variant::new(attention::plan(&call).ok()?, detail))
+    });
+    stream.into_iter().chain(all).collect()
 }
 
 /// The norm with another eps.

@@ -32,6 +32,19 @@ pub(super) struct Exhibit<'a> {
     /// The same after the mask, where scores may have been masked already.
     masked: Vec<DMatrix<f64>>,
     seen: Seen,
+    /// How finely it is told.
+    pub(super) grain: Grain,
+}
+
+/// The precision that a tensor was computed in, as far as it shows. Where the right numbers are all numbers of that
+/// precision themselves (rows of a vocabulary that is stored in bfloat16), it shows nothing.
+fn told_in(grain: Grain, ours: &[DMatrix<f64>]) -> Grain {
+    let is_exact =
+        || ours.iter().flat_map(|sheet| sheet.iter()).all(|number| grain.round(*number) == *number);
+    match grain {
+        Grain::Half | Grain::Brain if is_exact() => Grain::Single,
+        grain => grain,
+    }
 }
 
 /// How a tensor compares.
@@ -55,7 +68,8 @@ impl<'a> Exhibit<'a> {
         let ours = values(&ids)?;
         let masked = values(masked)?;
         let seen = Seen::of(placed.tensor.name, ours.iter());
-        Some(Self { placed, expected, ids, ours, masked, seen })
+        let grain = told_in(placed.tensor.grain, &ours);
+        Some(Self { placed, expected, ids, ours, masked, seen, grain })
     }
 
     pub(super) fn tensor(&self) -> &'a Tensor {

@@ -68,8 +68,20 @@ fn own_numbers(judged: &Told<'_>) -> Option<DMatrix<f64>> {
         .then(|| sheet.clone())
 }
 
-/// The slips that give the first wrong step and all that was given after it in its layer; and how many were tried.
-pub(super) fn slips(case: &Case<'_>, first: usize) -> Outcome<(Vec<Slip>, usize)> {
+/// What was found.
+#[derive(Debug, Clone, Default)]
+pub struct Slips {
+    /// The slips that give these numbers; several cannot be told apart.
+    pub found: Vec<Slip>,
+    /// Whether they give all that was given in the layer from the first wrong step on, or that step alone.
+    pub give_all: bool,
+    /// How many were tried.
+    pub tried: usize,
+}
+
+/// The slips that give the first wrong step and all that was given after it in its layer; where there are none, those that
+/// give this step.
+pub(super) fn slips(case: &Case<'_>, first: usize) -> Outcome<Slips> {
     let wrong = &case.judged[first];
     let name = wrong.exhibit.tensor().name;
     let layer = match name {
@@ -77,7 +89,7 @@ pub(super) fn slips(case: &Case<'_>, first: usize) -> Outcome<(Vec<Slip>, usize)
         name if is_of_the_start(name) => None,
         _ => wrong.layer(),
     };
-    let Some(part) = Part::of(case, layer)? else { return Ok((Vec::new(), 0)) };
+    let Some(part) = Part::of(case, layer)? else { return Ok(Slips::default()) };
     let mut search = Search::new(case, first, &part);
     for around in slips::ALL {
         for variant in (around.variants)(&part) {
@@ -92,7 +104,9 @@ pub(super) fn slips(case: &Case<'_>, first: usize) -> Outcome<(Vec<Slip>, usize)
     if let Some(layer) = layer.filter(|_| !has_attention) {
         search.mistakes_of_attention(layer);
     }
-    Ok((search.best(), search.tried))
+    let (all, one) = (best(search.found), best(search.first_only));
+    let give_all = !all.is_empty();
+    Ok(Slips { found: if give_all { all } else { one }, give_all, tried: search.tried })
 }
 
 struct Search<'a> {
@@ -103,7 +117,10 @@ struct Search<'a> {
     bench: bench::Bench<'a>,
     /// The person's own steps before the first wrong one, which are right.
     own: Own,
+    /// What gives all of it.
     found: Vec<(Slip, Fit)>,
+    /// What gives the first of it.
+    first_only: Vec<(Slip, Fit)>,
     tried: usize,
 }
 
@@ -124,7 +141,7 @@ impl<'a> Search<'a> {
             .filter_map(|judged| Some((*judged.exhibit.ids.first()?, own_numbers(judged)?)))
             .collect();
         let own = before.into_iter().map(|(id, numbers)| (id, bench.keep(numbers))).collect();
-        Self { case, part, targets, bench, own, found: Vec::new(), tried: 0 }
+        Self { case, part, targets, bench, own, found: Vec::new(), first_only: Vec::new(), tried: 0 }
     }
 
     fn try_variant(&mut self, slip: Slip, variant: Variant) {
@@ -135,26 +152,34 @@ impl<'a> Search<'a> {
             let value = self.bench.keep(numbers);
             own.insert(id, value);
         }
-        if let Some(fit) = self.fit(&variant.plan, &own, &variant.unknown)
-            && !fit.beyond
-        {
-            self.found.push((slip, fit));
+        match self.fits(&variant.plan, &own, &variant.unknown).as_slice() {
+            [] => {}
+            [first, ..] if first.beyond => {}
+            all => {
+                let whole = all.iter().fold(Fit::PERFECT, |whole, fit| whole.and(*fit));
+                let is_whole = all.len() == self.targets.len() && !whole.beyond;
+                match is_whole {
+                    true => self.found.push((slip, whole)),
+                    false => self.first_only.push((slip, all[0])),
+                }
+            }
         }
         self.bench.release(mark);
     }
 
-    /// How well a plan gives all that must come out; nothing where it has no such step.
-    fn fit(&mut self, plan: &Plan, own: &Own, unknown: &[usize]) -> Option<Fit> {
-        let mut all = Fit::PERFECT;
+    /// How well a plan gives what must come out, as far as it has these steps.
+    fn fits(&mut self, plan: &Plan, own: &Own, unknown: &[usize]) -> Vec<Fit> {
+        let mut fits = Vec::new();
         for told in &self.targets {
-            let values = self.bench.run(plan, own, &told.exhibit.ids)?;
+            let Some(values) = self.bench.run(plan, own, &told.exhibit.ids) else { break };
             let values: Vec<&DMatrix<f64>> = values.iter().map(|value| self.bench.get(*value)).collect();
-            all = all.and(told.fits(&values, unknown)?);
-            if all.beyond {
+            let Some(fit) = told.fits(&values, unknown) else { break };
+            fits.push(fit);
+            if fit.beyond {
                 break;
             }
         }
-        Some(all)
+        fits
     }
 
     /// Mistakes of the catalogue in the layer's attention, seen in what comes after it.
@@ -183,20 +208,19 @@ impl<'a> Search<'a> {
             }
         }
     }
+}
 
-    /// What fits: where something fits strictly, only that; each name once, in the form that fits best.
-    fn best(&mut self) -> Vec<Slip> {
-        let mut found = std::mem::take(&mut self.found);
-        if found.iter().any(|(_, fit)| fit.is_strict()) {
-            found.retain(|(_, fit)| fit.is_strict());
-        }
-        found.sort_by(|(_, a), (_, b)| a.worst.total_cmp(&b.worst));
-        let mut best: Vec<Slip> = Vec::new();
-        for (slip, _) in found {
-            if best.iter().all(|known| known.name() != slip.name()) {
-                best.push(slip);
-            }
-        }
-        best
+/// What fits: where something fits strictly, only that; each name once, in the form that fits best.
+fn best(mut found: Vec<(Slip, Fit)>) -> Vec<Slip> {
+    if found.iter().any(|(_, fit)| fit.is_strict()) {
+        found.retain(|(_, fit)| fit.is_strict());
     }
+    found.sort_by(|(_, a), (_, b)| a.worst.total_cmp(&b.worst));
+    let mut best: Vec<Slip> = Vec::new();
+    for (slip, _) in found {
+        if best.iter().all(|known| known.name() != slip.name()) {
+            best.push(slip);
+        }
+    }
+    best
 }

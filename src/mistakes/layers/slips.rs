@@ -1,6 +1,8 @@
 //! What people get wrong around attention. A new slip is a new entry here.
 
-use super::around::{Around, Variant, with_eps, with_gain, with_layer, with_layers, with_norms, with_steps};
+use super::around::{
+    Around, Variant, with_eps, with_every_norm, with_gain, with_layer, with_layers, with_norms, with_steps,
+};
 use super::search::Part;
 use crate::ops::{Activation, Add, LayerNorm, Op, Project, RmsNorm, Same};
 use crate::plan::{EmbedStep, FeedForward, FfnStep, Name, Norm, NormPlace, StepId};
@@ -101,11 +103,10 @@ pub(super) const ALL: &[Around] = &[
         ),
         variants: |part| {
             let with = |eps: f64| {
-                with_norms(part, t!("eps = %{eps}", eps = format!("{eps:e}")), |norm| {
-                    Some(with_eps(norm, eps))
-                })
+                let detail = t!("eps = %{eps}", eps = format!("{eps:e}"));
+                with_every_norm(part, &detail, |norm| Some(with_eps(norm, eps)))
             };
-            [1e-5, 1e-6, 1e-12, 1e-8, 1e-3, 0.0].into_iter().filter_map(with).collect()
+            [1e-5, 1e-6, 1e-12, 1e-8, 1e-3, 0.0].into_iter().flat_map(with).collect()
         },
     },
     Around {
@@ -158,9 +159,9 @@ pub(super) const ALL: &[Around] = &[
             };
             let ungained = |norm: &Norm| with_gain(norm, |_| 1.0);
             let found = [
-                with_norms(part, t!("both"), bare),
-                with_norms(part, t!("the shift"), unmoved),
-                with_norms(part, t!("the gain"), ungained),
+                with_every_norm(part, &t!("both"), bare),
+                with_every_norm(part, &t!("the shift"), unmoved),
+                with_every_norm(part, &t!("the gain"), ungained),
             ];
             found.into_iter().flatten().collect()
         },
@@ -174,8 +175,8 @@ pub(super) const ALL: &[Around] = &[
             "Gemma keeps its gains less 1, and adds it before it multiplies; the other families keep them as they are."
         ),
         variants: |part| {
-            let moved = |by: f64| with_norms(part, "", |norm| with_gain(norm, |gain| gain + by));
-            [moved(-1.0), moved(1.0)].into_iter().flatten().collect()
+            let moved = |by: f64| with_every_norm(part, "", |norm| with_gain(norm, |gain| gain + by));
+            [-1.0, 1.0].into_iter().flat_map(moved).collect()
         },
     },
     Around {

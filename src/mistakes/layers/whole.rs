@@ -97,7 +97,7 @@ impl Whole<'_> {
     /// # Errors
     /// Inputs that cannot be read.
     pub(super) fn noise(&self, grain: Grain, exact: &Trace<f64>) -> Outcome<HashMap<StepId, f64>> {
-        let steps = self.plan.steps();
+        let (steps, arithmetic) = (self.plan.steps(), self.arithmetic());
         let mut last_use: HashMap<StepId, usize> = HashMap::new();
         for (place, step) in steps.iter().enumerate() {
             last_use.extend(step.inputs.iter().map(|input| (*input, place)));
@@ -118,7 +118,7 @@ impl Whole<'_> {
                 if views.len() != step.inputs.len() {
                     continue;
                 }
-                step.op.compute(&views, self.arithmetic())
+                step.op.compute(&views, arithmetic)
             };
             // What was typed into a lesson is exact; what a program reads is held in its own precision.
             if !(is_given && typed) {
