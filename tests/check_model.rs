@@ -116,6 +116,29 @@ fn a_mistake_is_found_in_its_layer_and_named() {
     }
 }
 
+/// Names given with --map count from 1, however the rest of the file counts.
+#[test]
+fn a_map_counts_from_one_beside_layers_that_count_from_zero() {
+    let model = reference("bert-tiny");
+    let mut arrays = Port::new(&model, Slip::Nothing).run(&text(&model).1, 0);
+    for (name, _) in &mut arrays {
+        if name == "layer.1.hidden" {
+            *name = "at_the_end".to_owned();
+        }
+    }
+    let arrays = only(arrays, &["layer.0.scores", "at_the_end"]);
+    let found = told(&arrays, &["--map", "at_the_end=layer.2.hidden"]);
+    assert_eq!(verdict(&found), "right: ");
+    let given: Vec<&str> = found["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|step| step["status"] == "right")
+        .filter_map(|step| step["step"].as_str())
+        .collect();
+    assert_eq!(given, ["layer.1.scores", "layer.2.hidden"]);
+}
+
 /// What transformers returns is enough to find the layer, and often the mistake.
 #[test]
 fn hidden_states_alone_find_the_layer() {

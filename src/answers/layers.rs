@@ -69,8 +69,9 @@ pub fn read_layers(files: &[PathBuf], map: &[(String, String)], known: &Known) -
     let names: Vec<(String, bool)> = held.iter().map(|held| (held.file.clone(), held.text)).collect();
     let by_hand: Vec<bool> = held.iter().map(has_blanks).collect();
     let mut sorter = Sorter { known, found: Layered::default(), chosen: Vec::new(), files: names };
-    let mut entries = entries(held, map)?;
+    let mut entries = entries(held);
     sorter.count_from_one(&mut entries);
+    mapped(&mut entries, map)?;
     let returned = sorter.named(entries)?;
     for entry in returned {
         sorter.returned(entry);
@@ -99,8 +100,8 @@ fn once_each<T: PartialEq>(said: Vec<T>) -> Vec<T> {
     all
 }
 
-/// All arrays, with the places that their names (or `--map`) say.
-fn entries(held: Vec<Held>, map: &[(String, String)]) -> Outcome<Vec<Entry>> {
+/// All arrays, with the places that their names say.
+fn entries(held: Vec<Held>) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     for (file, held) in held.into_iter().enumerate() {
         entries.extend(held.arrays.into_iter().map(|(called, array)| {
@@ -108,13 +109,21 @@ fn entries(held: Vec<Held>, map: &[(String, String)]) -> Outcome<Vec<Entry>> {
             Entry { file, called, array, spot }
         }));
     }
+    entries
+}
+
+/// Gives arrays the places that `--map theirs=ours` says; ours count from 1, however theirs do.
+fn mapped(entries: &mut [Entry], map: &[(String, String)]) -> Outcome<()> {
     let mut faults = Vec::new();
     for (theirs, ours) in map {
-        let spot = Spot::of(ours);
-        if spot == Spot::Nowhere {
-            faults.push(told::no_target_in_a_stack(theirs, ours));
-            continue;
-        }
+        let spot = match Spot::of(ours) {
+            Spot::Nowhere | Spot::Layer(0, _) => {
+                faults.push(told::no_target_in_a_stack(theirs, ours));
+                continue;
+            }
+            Spot::Layer(number, rest) => Spot::Layer(number - 1, rest),
+            other => other,
+        };
         let is_meant =
             |entry: &&mut Entry| entry.called == *theirs || folded(&entry.called) == folded(theirs);
         match entries.iter_mut().find(is_meant) {
@@ -125,7 +134,7 @@ fn entries(held: Vec<Held>, map: &[(String, String)]) -> Outcome<Vec<Entry>> {
             }
         }
     }
-    if faults.is_empty() { Ok(entries) } else { Err(Faults(faults)) }
+    if faults.is_empty() { Ok(()) } else { Err(Faults(faults)) }
 }
 
 /// Tensors on their way to their steps.

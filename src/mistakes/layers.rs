@@ -11,7 +11,8 @@ mod search;
 mod slips;
 mod whole;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use std::collections::hash_map::{Entry, HashMap};
 
 use nalgebra::DMatrix;
 
@@ -227,11 +228,11 @@ impl<'a> Case<'a> {
                 Some(judged) if judged.fit.is_strict() => {}
                 Some(_) => {
                     let chain = coarser(coarsest, grain);
-                    if !noise.contains_key(&chain) {
-                        noise.insert(chain, self.whole.noise(chain, &self.trace)?);
-                    }
-                    let exhibit = &self.judged[at].exhibit;
-                    let lost = noise.get(&chain).map_or(0.0, |noise| exhibit.lost(noise));
+                    let noise = match noise.entry(chain) {
+                        Entry::Occupied(known) => known.into_mut(),
+                        Entry::Vacant(unknown) => unknown.insert(self.whole.noise(chain, &self.trace)?),
+                    };
+                    let lost = exhibit.lost(noise);
                     allowed = exhibit.tolerance(grain, lost);
                     tolerance = allowed.loose;
                     best = exhibit.judge(allowed, attention);
