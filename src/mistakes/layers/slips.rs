@@ -103,7 +103,7 @@ pub(super) const ALL: &[Around] = &[
         ),
         variants: |part| {
             let with = |eps: f64| {
-                let detail = t!("eps = %{eps}", eps = format!("{eps:e}"));
+                let detail = format!("eps = {eps:e}");
                 with_every_norm(part, &detail, |norm| Some(with_eps(norm, eps)))
             };
             [1e-5, 1e-6, 1e-12, 1e-8, 1e-3, 0.0].into_iter().flat_map(with).collect()
