@@ -6,13 +6,14 @@ use clap::Args;
 
 use crate::fault::{Fault, Outcome, shell_word};
 use crate::lesson::Problem;
-use crate::model::{Model, Naming, Passage, Task, Text};
+use crate::model::{Model, Naming, Passage, Task, Text, builtin};
+use crate::words::{n, say};
 
 /// A model, and a text for it.
 #[derive(Debug, Clone, Args)]
 pub(super) struct ModelArgs {
-    /// Real weights instead of a lesson: a model's folder, a .gguf file, or the name of a model that ships with mha
-    #[arg(long, value_name = "MODEL")]
+    // No comment for readers of help pages: they are given what the models inside the binary are as well.
+    #[arg(long, value_name = "MODEL", help = MODEL, long_help = models())]
     model: Option<String>,
     /// The text that the model reads
     #[arg(long, value_name = "TEXT", requires = "model", conflicts_with = "tokens")]
@@ -23,6 +24,20 @@ pub(super) struct ModelArgs {
     /// Token ids in place of a text, with commas (5,8,13); nothing is added to them
     #[arg(long, value_name = "IDS", requires = "model", value_delimiter = ',')]
     tokens: Vec<u32>,
+}
+
+/// The help of `--model` in short.
+const MODEL: &str = n!(
+    "Real weights instead of a lesson: a model's folder, a .gguf file, or the name of a model that ships with mha"
+);
+
+/// The help of `--model` in full: with what the models inside the binary are and are not.
+fn models() -> String {
+    let mut help = say(MODEL).to_owned();
+    for model in builtin::all() {
+        help.push_str(&format!("\n\n{}: {} {}", model.name, model.what_it_is(), model.what_it_is_not()));
+    }
+    help
 }
 
 impl ModelArgs {

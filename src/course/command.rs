@@ -2,6 +2,7 @@
 
 use crate::fault::{Fault, nearest};
 use crate::lesson::course::Command;
+use crate::model::builtin;
 
 /// Runs a command line of `mha` (its words, without `mha` itself) and gives what it prints on standard output.
 ///
@@ -10,7 +11,7 @@ use crate::lesson::course::Command;
 pub type Runner<'a> = dyn Fn(&[String]) -> Result<String, String> + 'a;
 
 /// Verbs that only show something.
-const VERBS: &[&str] = &["trace", "compare", "params", "check", "mistakes", "lessons"];
+const VERBS: &[&str] = &["trace", "compare", "params", "check", "heads", "ablate", "mistakes", "lessons"];
 
 /// What `mha lessons` may be asked for.
 const OF_LESSONS: &[&str] = &["list", "show"];
@@ -57,6 +58,17 @@ pub fn allowed(command: &Command) -> Result<&[String], Fault> {
         let what = format!("a lesson's command reads standard input ({word})");
         return Err(Fault::new(what, "there is nobody to type it", "name a lesson or a model"));
     }
+    if let Some(name) = rest.iter().enumerate().find_map(|(at, word)| match word.strip_prefix("--model") {
+        Some("") => Some(rest.get(at + 1).map_or("", String::as_str)),
+        Some(name) => name.strip_prefix('='),
+        None => None,
+    }) && builtin::find(name).is_none()
+    {
+        let names: Vec<&str> = builtin::all().iter().map(|model| model.name).collect();
+        let what = format!("a lesson's command reads the model {name}");
+        let remedy = format!("name a model that ships with mha: {}", names.join(", "));
+        return Err(Fault::new(what, "whoever reads the lesson has no such files", remedy));
+    }
     Ok(&command.words[1..])
 }
 
@@ -95,6 +107,7 @@ mod tests {
         assert_eq!(said("mha params --d-model 512"), Ok(3));
         assert_eq!(said("mha lessons show two-heads"), Ok(3));
         assert_eq!(said("mha trace --explain output[1,1]"), Ok(3));
+        assert_eq!(said("mha heads --model induction --text x"), Ok(5));
         for refused in [
             "rm -rf /",
             "mha learn two-heads",
@@ -111,6 +124,9 @@ mod tests {
             "mha trace -qo x",
             "mha trace --interactive",
             "mha trace -",
+            "mha heads --model /models/mine --text x",
+            "mha trace --model=mine --text x",
+            "mha trace --model",
         ] {
             assert!(said(refused).is_err(), "{refused}");
         }

@@ -1,6 +1,7 @@
 //! Where a model's tensors stand: one kind of file a module.
 
 pub mod gguf;
+pub mod memory;
 pub mod safetensors;
 
 use std::collections::BTreeMap;
