@@ -57,7 +57,7 @@ static ALL: [Builtin; 2] = [
             "A small BERT of two layers and two heads: at “it” it names the noun that “it” stands for. In layer 2 one head looks from “it” at the noun, the other at the adjective that decides, and they trade places when the last word changes."
         ),
         is_not: n!(
-            "It is a toy, not a language model: trained on sentences made from a few patterns and some 80 words, and only on the place where “it” stands, so that what it predicts elsewhere means nothing. It has learned which of its adjectives go with beings and which with places; it knows nothing about animals or streets. The seed was chosen because the roles are sharp."
+            "It is a toy, not a language model: trained on sentences made from a few patterns and some 80 words, and only on the place where “it” stands, so that what it predicts elsewhere means nothing. It has learned which of its adjectives go with beings and which with places; it knows nothing about animals or streets. The training made it costly for layer 1 to move things between words, and for heads of layer 2 to look from “it” at many words or at the other noun; the settings and the seed were chosen because the roles are sharp."
         )
     ),
 ];

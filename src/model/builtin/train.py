@@ -115,7 +115,7 @@ class Induction:
         return ids, F.pad(again, (1, 0)), F.pad(known[:, :-1], (1, 0))
 
     @classmethod
-    def loss(cls, weights, size=48):
+    def loss(cls, weights, late, size=48):
         ids, _, known = cls.batch(size)
         logits, _ = cls.forward(weights, ids)
         losses = F.cross_entropy(logits[:, :-1].transpose(1, 2), ids[:, 1:], reduction="none")
@@ -283,7 +283,10 @@ class Pronouns:
 
     @classmethod
     def sentence(cls, held_out):
-        """A sentence in words, and the noun that `it` stands for; one in five triples of words is held out."""
+        """A sentence in words, the noun that `it` stands for, the adjective that decides, the other noun.
+
+        One in five triples of nouns and adjective is held out.
+        """
         while True:
             being, place = random.choice(cls.beings), random.choice(cls.places)
             is_being = random.random() < 0.5
@@ -300,11 +303,13 @@ class Pronouns:
         )
         both = random.choice([f"{clause} {reason}", f"{reason} , {clause}"])
         end = random.choice(["", " ."])
-        return f"[CLS] {both}{end} [SEP]".split(), being if is_being else place, adjective
+        meant, other = (being, place) if is_being else (place, being)
+        return f"[CLS] {both}{end} [SEP]".split(), meant, adjective, other
 
     @classmethod
     def drawn(cls, size, held_out=False):
-        """Ids with padding (size, n), where `it` stands (size), the noun (size), the deciding adjective's place."""
+        """Ids with padding (size, n), and in each sentence (size): where `it` stands, the id of the noun that it stands for,
+        where the deciding adjective stands, where the other noun stands."""
         drawn = [cls.sentence(held_out) for _ in range(size)]
         longest = max(len(words) for words, *_ in drawn)
         number = {word: at for at, word in enumerate(cls.words)}
@@ -312,31 +317,33 @@ class Pronouns:
         for row, (words, *_) in enumerate(drawn):
             ids[row, : len(words)] = torch.tensor([number[word] for word in words])
         it = torch.tensor([words.index("it") for words, *_ in drawn])
-        noun = torch.tensor([number[noun] for _, noun, _ in drawn])
-        adjective = torch.tensor([words.index(adjective) for words, _, adjective in drawn])
-        return ids, it, noun, adjective
+        noun = torch.tensor([number[noun] for _, noun, _, _ in drawn])
+        adjective = torch.tensor([words.index(adjective) for words, _, adjective, _ in drawn])
+        other = torch.tensor([words.index(other) for words, _, _, other in drawn])
+        return ids, it, noun, adjective, other
 
     @classmethod
-    def loss(cls, weights, size=48):
+    def loss(cls, weights, late, size=48):
         if cls.sentences is None:
             cls.sentences = cls.drawn(8192)
         some = torch.randint(8192, (size,))
-        ids, it, noun, _ = (column[some] for column in cls.sentences)
+        ids, it, noun, _, other = (column[some] for column in cls.sentences)
         logits, maps = cls.forward(weights, ids)
         rows = torch.arange(size)
-        # Layer 1 pays for what its heads write, so that layer 2 has to look by itself; and at `it` each head of layer 2
-        # pays for looking at many words at once.
+        # Layer 1 pays for what its heads write, so that layer 2 has to look by itself; at `it` each head of layer 2 pays for
+        # looking at many words at once, and in the last two thirds of the training for looking at the other noun.
         blocks = weights["bert.encoder.layer.0.attention.output.dense.weight"].unflatten(1, (cls.heads, -1))
         price = (blocks.square().sum((0, 2)) + 1e-8).sqrt().sum()
         at = maps[1][rows, :, it]
         entropy = -(at * (at + 1e-9).log()).sum(-1).mean()
-        return F.cross_entropy(logits[rows, it], noun) + 0.03 * price + 0.02 * entropy
+        astray = at[rows, :, other].mean()
+        return F.cross_entropy(logits[rows, it], noun) + 0.03 * price + 0.02 * entropy + late * 0.3 * astray
 
     @classmethod
     def report(cls, weights):
         """What the heads of layer 2 do at `it` on 1000 held-out sentences, and how often the noun is right."""
         random.seed(2**20)
-        ids, it, noun, adjective = cls.drawn(1000, held_out=True)
+        ids, it, noun, adjective, _ = cls.drawn(1000, held_out=True)
         rows = torch.arange(len(ids))
 
         def right(zero=None):
@@ -423,7 +430,7 @@ def train(kind, seed):
         share = min(1, (step + 1) / 100, (kind.steps - step) / (0.4 * kind.steps))
         for group in optimiser.param_groups:
             group["lr"] = rate * share
-        loss = kind.loss(weights)
+        loss = kind.loss(weights, late=step > kind.steps // 3)
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
