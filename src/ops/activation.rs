@@ -2,7 +2,7 @@
 
 use nalgebra::DMatrix;
 
-use super::{Arithmetic, Cost, Expr, Formula, Function, Operation, Real, Shape, Signs, Told, View};
+use super::{Arithmetic, Cost, Expr, Formula, Function, Operation, Real, Shape, Signs, Told, View, team};
 use crate::words::t;
 
 /// A function of each number by itself; n × d_ff in, the same out.
@@ -23,7 +23,7 @@ pub enum Activation {
 
 impl Activation {
     /// What it makes of one number.
-    fn of<T: Real>(self, x: T) -> T {
+    pub(super) fn of<T: Real>(self, x: T) -> T {
         match self {
             Self::Gelu => {
                 let above = (x / T::of(std::f64::consts::SQRT_2)).error_function();
@@ -55,8 +55,16 @@ impl Operation for Activation {
         }
     }
 
-    fn compute<T: Real>(&self, inputs: &[View<'_, T>], _: Arithmetic) -> DMatrix<T> {
-        inputs[0].map(|x| self.of(x))
+    fn compute<T: Real>(&self, inputs: &[View<'_, T>], arithmetic: Arithmetic) -> DMatrix<T> {
+        let mut bent = inputs[0].into_owned();
+        self.compute_over(&mut bent, arithmetic);
+        bent
+    }
+
+    fn compute_over<T: Real>(&self, x: &mut DMatrix<T>, arithmetic: Arithmetic) -> bool {
+        let threads = arithmetic.threads_for(x.len());
+        team::each_part(x.as_mut_slice(), 1, threads, |_, run| T::bend(run, *self, arithmetic));
+        true
     }
 
     fn formula(&self, signs: &Signs) -> Formula {

@@ -21,8 +21,10 @@ impl Operation for Add {
     }
 
     fn compute<T: Real>(&self, inputs: &[View<'_, T>], _: Arithmetic) -> DMatrix<T> {
-        let mut sum = inputs[0].into_owned();
-        for input in &inputs[1..] {
+        let [a, others @ ..] = inputs else { return DMatrix::zeros(0, 0) };
+        let [b, others @ ..] = others else { return a.into_owned() };
+        let mut sum = a + b;
+        for input in others {
             sum += input;
         }
         sum

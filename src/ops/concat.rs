@@ -25,14 +25,13 @@ impl Operation for Concat {
     }
 
     fn compute<T: Real>(&self, inputs: &[View<'_, T>], _: Arithmetic) -> DMatrix<T> {
+        let rows = inputs.first().map_or(0, |input| input.nrows());
         let columns = inputs.iter().map(|input| input.ncols()).sum();
-        let mut whole = DMatrix::zeros(inputs.first().map_or(0, |input| input.nrows()), columns);
-        let mut from = 0;
-        for input in inputs {
-            whole.columns_mut(from, input.ncols()).copy_from(input);
-            from += input.ncols();
+        let mut whole = Vec::with_capacity(rows * columns);
+        for column in inputs.iter().flat_map(|input| input.column_iter()) {
+            whole.extend_from_slice(column.as_slice());
         }
-        whole
+        DMatrix::from_vec(rows, columns, whole)
     }
 
     fn formula(&self, signs: &Signs) -> Formula {

@@ -44,6 +44,8 @@ mod softmax;
 mod softmax_down;
 mod softmax_over_heads;
 mod swapped;
+mod team;
+mod tiles;
 mod times;
 mod told;
 mod zero;
@@ -73,6 +75,7 @@ pub use project::Project;
 pub use project_blocks::ProjectBlocks;
 pub use project_mean::ProjectMean;
 pub use project_transposed::ProjectTransposed;
+use real::product_and_bias;
 pub use real::{Arithmetic, Real, View, product};
 pub use rearrange::{Place, Rearrange};
 pub use reweighed::Reweighed;
@@ -106,6 +109,12 @@ pub trait Operation {
 
     /// The result. The inputs have the shapes that [`Operation::shape`] accepted.
     fn compute<T: Real>(&self, inputs: &[View<'_, T>], arithmetic: Arithmetic) -> DMatrix<T>;
+
+    /// The result in the memory of its only input, which nothing needs any more; whether the operation can do that. Of
+    /// numbers that are finite such an operation makes finite ones, or what is meant not to be.
+    fn compute_over<T: Real>(&self, _input: &mut DMatrix<T>, _arithmetic: Arithmetic) -> bool {
+        false
+    }
 
     /// The formula, with sizes.
     fn formula(&self, signs: &Signs) -> Formula;
@@ -146,6 +155,10 @@ macro_rules! operations {
 
             fn compute<T: Real>(&self, inputs: &[View<'_, T>], arithmetic: Arithmetic) -> DMatrix<T> {
                 match self { $(Self::$name(op) => op.compute(inputs, arithmetic)),* }
+            }
+
+            fn compute_over<T: Real>(&self, input: &mut DMatrix<T>, arithmetic: Arithmetic) -> bool {
+                match self { $(Self::$name(op) => op.compute_over(input, arithmetic)),* }
             }
 
             fn formula(&self, signs: &Signs) -> Formula {

@@ -5,7 +5,7 @@ use nalgebra::DMatrix;
 use super::given::is_identity;
 use super::{
     Arithmetic, Cost, Expr, Formula, Layout, Operation, Real, Role, Shape, Signs, Told, View, dot, equal,
-    product,
+    product_and_bias,
 };
 use crate::words::t;
 
@@ -24,9 +24,7 @@ impl Operation for Project {
     }
 
     fn compute<T: Real>(&self, inputs: &[View<'_, T>], arithmetic: Arithmetic) -> DMatrix<T> {
-        let mut result = product(inputs[0], inputs[1], arithmetic);
-        add_bias(&mut result, inputs);
-        result
+        product_and_bias(inputs[0], inputs[1], inputs.get(2), arithmetic)
     }
 
     fn formula(&self, signs: &Signs) -> Formula {

@@ -32,8 +32,11 @@ pub struct Softmax {
     pub sink: Option<f64>,
 }
 
-/// Rows handled together: long runs for the vector units, and a stretch of memory that the caches follow.
-const BLOCK: usize = 2048;
+/// Numbers handled together, three times over: they stay in a core's own cache meanwhile.
+const BLOCK: usize = 64 * 1024;
+
+/// Rows handled together at least: runs of memory that are long enough for the vector units.
+const LEAST: usize = 64;
 
 impl Softmax {
     /// What each cell of an empty row becomes.
@@ -45,38 +48,33 @@ impl Softmax {
         }
     }
 
-    /// The rows `rows` of the scores into the same rows of the weights. Column by column, as they lie in memory: the
-    /// rows of a block are independent of each other, and each row is still summed from left to right.
-    fn block<T: Real>(
-        &self,
-        scores: View<'_, T>,
-        rows: std::ops::Range<usize>,
-        weights: &mut DMatrix<T>,
-        arithmetic: Arithmetic,
-    ) {
-        let height = weights.nrows();
+    /// The rows `rows` of the scores into weights, in their place. Column by column, as they lie in memory: the rows of a
+    /// block are independent of each other, and each row is still summed from left to right.
+    fn block<T: Real>(&self, scores: &mut DMatrix<T>, rows: std::ops::Range<usize>, arithmetic: Arithmetic) {
+        let (height, columns) = scores.shape();
+        let place = |column: usize| column * height + rows.start..column * height + rows.end;
         let sink = T::of(self.sink.unwrap_or(f64::NEG_INFINITY));
         let mut largest = vec![sink; rows.len()];
-        for column in scores.column_iter() {
-            T::raise(&mut largest, &column.as_slice()[rows.clone()]);
+        for column in 0..columns {
+            T::raise(&mut largest, &scores.as_slice()[place(column)]);
         }
+        let nothing = T::of(f64::NEG_INFINITY);
+        // NaN is never larger than −∞, so such a row may hold NaN and is then not empty: NaN is what it gives.
+        let is_empty = |row: &usize| scores.row(*row).iter().all(|score| *score == nothing);
+        let hidden = rows.clone().zip(&largest).filter(|(_, most)| **most == nothing);
+        let empty: Vec<usize> = hidden.map(|(row, _)| row).filter(is_empty).collect();
         let mut sums: Vec<T> = match self.sink {
             None => vec![T::zero(); rows.len()],
             Some(_) => largest.iter().map(|most| (sink - *most).exponential()).collect(),
         };
-        for (c, column) in scores.column_iter().enumerate() {
-            let out = &mut weights.as_mut_slice()[c * height..][rows.clone()];
-            T::add_exponentials(&column.as_slice()[rows.clone()], &largest, &mut sums, out, arithmetic);
+        for column in 0..columns {
+            T::exponentials(&mut scores.as_mut_slice()[place(column)], &largest, &mut sums, arithmetic);
         }
-        for c in 0..scores.ncols() {
-            T::divide(&mut weights.as_mut_slice()[c * height..][rows.clone()], &sums, arithmetic);
+        for column in 0..columns {
+            T::divide(&mut scores.as_mut_slice()[place(column)], &sums, arithmetic);
         }
-        let nothing = T::of(f64::NEG_INFINITY);
-        for (row, _) in rows.zip(&largest).filter(|(_, most)| **most == nothing) {
-            // NaN is never larger than −∞, so such a row may hold NaN and is then not empty: NaN is what it gives.
-            if scores.row(row).iter().all(|score| *score == nothing) {
-                weights.row_mut(row).fill(self.empty(scores.ncols()));
-            }
+        for row in empty {
+            scores.row_mut(row).fill(self.empty(columns));
         }
     }
 }
@@ -87,13 +85,18 @@ impl Operation for Softmax {
     }
 
     fn compute<T: Real>(&self, inputs: &[View<'_, T>], arithmetic: Arithmetic) -> DMatrix<T> {
-        let scores = inputs[0];
-        let (rows, columns) = scores.shape();
-        let mut weights = DMatrix::zeros(rows, columns);
-        for from in (0..rows).step_by(BLOCK) {
-            self.block(scores, from..rows.min(from + BLOCK), &mut weights, arithmetic);
-        }
+        let mut weights = inputs[0].into_owned();
+        self.compute_over(&mut weights, arithmetic);
         weights
+    }
+
+    fn compute_over<T: Real>(&self, scores: &mut DMatrix<T>, arithmetic: Arithmetic) -> bool {
+        let (rows, columns) = scores.shape();
+        let block = (BLOCK / columns.max(1)).max(LEAST);
+        for from in (0..rows).step_by(block) {
+            self.block(scores, from..rows.min(from + block), arithmetic);
+        }
+        true
     }
 
     fn formula(&self, signs: &Signs) -> Formula {

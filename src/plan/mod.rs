@@ -34,7 +34,7 @@ pub fn inputs_as<T: Real>(inputs: &Inputs) -> Inputs<T> {
 pub type Shapes = BTreeMap<StepId, Shape>;
 
 /// Where a problem's numbers come from, by name: a map of matrices, or a checkpoint that is read as steps ask for it.
-pub trait Source<T: Real> {
+pub trait Source<T: Real>: Sync {
     /// The matrix of that name; `None` where there is none.
     ///
     /// # Errors

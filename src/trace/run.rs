@@ -31,17 +31,10 @@ pub fn run_plan<T: Real>(
 ) -> Outcome<Trace<T>> {
     let mut engine = Engine::new(&plan, keep, arithmetic);
     engine.refuse_more_than_memory_holds()?;
-    let mut from = 0;
-    while from < plan.steps().len() {
-        let to = run_of_heads(&plan, from);
-        if to > from {
-            engine.run_heads(from..to)?;
-            from = to;
-        } else {
-            let value = engine.compute(&plan.steps()[from], from, inputs, None, arithmetic)?;
-            engine.settle(from, value);
-            from += 1;
-        }
+    match arithmetic.threads() {
+        1 => engine.run(inputs)?,
+        // Among the threads that share the work out, so that none has to be woken for a step.
+        _ => rayon::scope(|_| engine.run(inputs))?,
     }
     let values = engine.finish()?;
     Ok(Trace { plan, values })
@@ -116,6 +109,41 @@ impl<'a, T: Real> Engine<'a, T> {
         Self { plan, arithmetic, wanted, kept, expire, values: (0..steps.len()).map(|_| None).collect() }
     }
 
+    /// Computes the steps that are wanted, in order.
+    fn run(&mut self, inputs: &dyn Source<T>) -> Outcome<()> {
+        let plan = self.plan;
+        let mut from = 0;
+        while from < plan.steps().len() {
+            let to = run_of_heads(plan, from);
+            if to > from {
+                self.run_heads(from..to)?;
+                from = to;
+            } else {
+                let value = self.compute_here(from, inputs)?;
+                self.settle(from, value);
+                from += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes a step of which no lane knows.
+    fn compute_here(&mut self, place: usize, inputs: &dyn Source<T>) -> Outcome<Option<Value<T>>> {
+        if let Some(input) = self.spent(place)
+            && let Some(done) = over(&self.plan.steps()[place].op, &mut self.values[input], self.arithmetic)
+        {
+            return Ok(Some(done));
+        }
+        self.compute(place, inputs, None, self.arithmetic)
+    }
+
+    /// The only input of a step, where nothing reads that afterwards.
+    fn spent(&self, place: usize) -> Option<usize> {
+        let [input] = &self.plan.steps()[place].inputs[..] else { return None };
+        let input = self.plan.place(*input)?;
+        (self.wanted[place] && self.expire[place].contains(&input)).then_some(input)
+    }
+
     /// Counts what is to be kept before anything is allocated.
     fn refuse_more_than_memory_holds(&self) -> Outcome<()> {
         let kept =
@@ -146,10 +174,9 @@ impl<'a, T: Real> Engine<'a, T> {
 
     /// Computes a run of head steps: where heads do not read each other, each thread takes some of them.
     fn run_heads(&mut self, run: std::ops::Range<usize>) -> Outcome<()> {
-        let threads = match self.arithmetic {
-            Arithmetic::Ordered => 1,
-            Arithmetic::Fast { .. } if self.heads_read_each_other(run.clone()) => 1,
-            Arithmetic::Fast { threads } => threads.max(1),
+        let threads = match self.arithmetic.threads() {
+            threads if threads > 1 && self.heads_read_each_other(run.clone()) => 1,
+            threads => threads,
         };
         let mut lanes: Vec<Vec<usize>> = vec![Vec::new(); threads];
         for place in run.clone() {
@@ -158,13 +185,7 @@ impl<'a, T: Real> Engine<'a, T> {
         }
         if threads == 1 || lanes.iter().filter(|lane| !lane.is_empty()).count() < 2 {
             for place in run {
-                let value = self.compute(
-                    &self.plan.steps()[place],
-                    place,
-                    &Inputs::<T>::new(),
-                    None,
-                    self.arithmetic,
-                )?;
+                let value = self.compute_here(place, &Inputs::<T>::new())?;
                 self.settle(place, value);
             }
             return Ok(());
@@ -172,13 +193,11 @@ impl<'a, T: Real> Engine<'a, T> {
         let busy = lanes.iter().filter(|lane| !lane.is_empty()).count();
         let inner = Arithmetic::Fast { threads: threads / busy };
         let this = &*self;
-        let done: Vec<Outcome<Lane<T>>> = std::thread::scope(|scope| {
-            let started: Vec<_> =
-                lanes.iter().map(|places| scope.spawn(move || this.run_lane(places, inner))).collect();
-            started
-                .into_iter()
-                .map(|lane| lane.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .collect()
+        let mut done: Vec<Outcome<Lane<T>>> = lanes.iter().map(|_| Ok(Lane::new())).collect();
+        rayon::scope(|scope| {
+            for (places, done) in lanes.iter().zip(&mut done) {
+                scope.spawn(move |_| *done = this.run_lane(places, inner));
+            }
         });
         for lane in done {
             for (place, value) in lane? {
@@ -194,10 +213,21 @@ impl<'a, T: Real> Engine<'a, T> {
     fn run_lane(&self, places: &[usize], arithmetic: Arithmetic) -> Outcome<Lane<T>> {
         let mut lane = Lane::new();
         for place in places {
-            let step = &self.plan.steps()[*place];
-            if let Some(value) = self.compute(step, *place, &Inputs::<T>::new(), Some(&lane), arithmetic)? {
-                lane.insert(*place, value);
-            }
+            let spent = self.spent(*place).and_then(|input| lane.remove_entry(&input));
+            let value = match spent {
+                None => None,
+                Some((input, value)) => {
+                    let mut value = Some(value);
+                    let done = over(&self.plan.steps()[*place].op, &mut value, arithmetic);
+                    lane.extend(value.map(|value| (input, value)));
+                    done
+                }
+            };
+            let value = match value {
+                Some(value) => Some(value),
+                None => self.compute(*place, &Inputs::<T>::new(), Some(&lane), arithmetic)?,
+            };
+            lane.extend(value.map(|value| (*place, value)));
             for done in &self.expire[*place] {
                 lane.remove(done);
             }
@@ -207,12 +237,12 @@ impl<'a, T: Real> Engine<'a, T> {
 
     fn compute(
         &self,
-        step: &Step,
         place: usize,
         inputs: &dyn Source<T>,
         lane: Option<&Lane<T>>,
         arithmetic: Arithmetic,
     ) -> Outcome<Option<Value<T>>> {
+        let step = &self.plan.steps()[place];
         if !self.wanted[place] {
             return Ok(None);
         }
@@ -304,6 +334,15 @@ impl<'a, T: Real> Engine<'a, T> {
     }
 }
 
+/// The value of a step in the memory of its spent input, where its operation can do that; else the input stays.
+fn over<T: Real>(op: &Op, input: &mut Option<Value<T>>, arithmetic: Arithmetic) -> Option<Value<T>> {
+    let Some(Value::Own(matrix)) = input else { return None };
+    if !op.compute_over(Arc::get_mut(matrix)?, arithmetic) {
+        return None;
+    }
+    input.take()
+}
+
 /// Finite numbers can overflow in a sum or a product; nothing after that would mean anything.
 ///
 /// What is meant to be infinite or not a number passes: hidden scores, rows that see nothing, products that a mistake
@@ -311,6 +350,8 @@ impl<'a, T: Real> Engine<'a, T> {
 fn refuse_overflow<T: Real>(step: &Step, inputs: &[View<'_, T>], value: &DMatrix<T>) -> Outcome<()> {
     let meant = match &step.op {
         Op::Mask(_) | Op::Softmax(_) | Op::OnlineSoftmax(_) | Op::FinishSoftmax(_) => true,
+        // What they make of a finite number is finite.
+        Op::Activation(_) | Op::Columns(_) | Op::Rows(_) | Op::Same(_) | Op::Concat(_) => true,
         Op::ScoresInHalf(_) | Op::RowShare(_) | Op::Swapped(_) | Op::Even(_) => true,
         Op::Batched(batched) => matches!(batched.ops.first(), Some(Op::Mask(_) | Op::Softmax(_))),
         _ => false,
