@@ -188,10 +188,16 @@ impl Stored {
         Ok(match self {
             // Rows of outputs, read as columns: the transposed matrix without moving a number.
             Self::Linear { .. } | Self::Bias { .. } => {
-                let mut numbers = Vec::with_capacity(inputs * out);
-                for range in ranges(outputs, first) {
-                    numbers.extend(checkpoint.rows(tensor, range)?);
-                }
+                let numbers = match &ranges(outputs, first)[..] {
+                    [range] => checkpoint.rows(tensor, range.clone())?,
+                    ranges => {
+                        let mut numbers = Vec::with_capacity(inputs * out);
+                        for range in ranges {
+                            numbers.extend(checkpoint.rows(tensor, range.clone())?);
+                        }
+                        numbers
+                    }
+                };
                 DMatrix::from_vec(inputs, out, numbers)
             }
             Self::Conv { .. } => {

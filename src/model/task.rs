@@ -1,6 +1,6 @@
 //! A model and a text: the plan of all its layers, and where its numbers are.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use nalgebra::DMatrix;
@@ -73,12 +73,20 @@ impl<'m> Task<'m> {
             (EmbedStep::Segments, _, Some(tensor)) => (tensor, self.passage.segments.clone()),
             _ => return Ok(None),
         };
-        let mut columns = Vec::new();
-        for row in &rows {
-            columns.extend(self.model.checkpoint.rows(tensor, *row..row + 1)?);
+        // Rows that follow each other are read at once, those that come again only once.
+        let mut known: HashMap<usize, Vec<f32>> = HashMap::new();
+        for run in rows.chunk_by(|row, next| row + 1 == *next) {
+            let [first, ..] = run else { continue };
+            if known.contains_key(first) && run.len() == 1 {
+                continue;
+            }
+            let numbers = self.model.checkpoint.rows(tensor, *first..first + run.len())?;
+            let width = (numbers.len() / run.len()).max(1);
+            known.extend(run.iter().copied().zip(numbers.chunks(width).map(<[f32]>::to_vec)));
         }
-        let width = columns.len() / rows.len().max(1);
-        Ok(Some(Arc::new(DMatrix::from_row_slice(rows.len(), width, &columns))))
+        let embedded: Vec<&[f32]> = rows.iter().filter_map(|row| known.get(row)).map(Vec::as_slice).collect();
+        let width = embedded.first().map_or(0, |row| row.len());
+        Ok(Some(Arc::new(DMatrix::from_fn(embedded.len(), width, |row, column| embedded[row][column]))))
     }
 }
 
