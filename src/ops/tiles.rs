@@ -79,17 +79,17 @@ impl Panels {
         let size = (height * depth).max(1);
         let mut numbers = vec![0.0; rows.len().div_ceil(height) * size];
         team::each_part(&mut numbers, size, threads, |first, part| {
-            for (panel, numbers) in part.chunks_exact_mut(size).enumerate() {
-                let from = rows.start + (first + panel) * height;
-                let to = rows.end.min(from + height);
-                Arch::new().dispatch(Copy { a: a.rows(from, to - from), numbers });
+            let from = rows.start + first * height;
+            let to = rows.end.min(from + part.len() / size * height);
+            if depth > 0 {
+                Arch::new().dispatch(Copy { a: a.rows(from, to - from), numbers: part });
             }
         });
         Self { numbers, height, rows, depth }
     }
 }
 
-/// Some rows of a matrix into a panel.
+/// Some rows of a matrix into panels: down each column in turn, as the numbers lie in memory.
 struct Copy<'a> {
     a: View<'a, f32>,
     numbers: &'a mut [f32],
@@ -100,15 +100,24 @@ impl WithSimd for Copy<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
+        let depth = self.a.ncols();
         let (vectors, _) = S::as_mut_simd_f32s(self.numbers);
         let (places, _) = vectors.as_chunks_mut::<VECTORS>();
-        for (place, column) in places.iter_mut().zip(self.a.column_iter()) {
-            let column = column.as_slice();
-            match S::as_simd_f32s(column).0.as_chunks::<VECTORS>().0 {
-                [whole, ..] => *place = *whole,
-                [] => {
-                    let place: &mut [f32] = bytemuck::cast_slice_mut(place);
-                    place[..column.len()].copy_from_slice(column);
+        for (term, column) in self.a.column_iter().enumerate() {
+            let (vectors, rest) = S::as_simd_f32s(column.as_slice());
+            let (whole, more) = vectors.as_chunks::<VECTORS>();
+            let mut places = places[term..].iter_mut().step_by(depth);
+            // The numbers first: zip asks the left one first, and a place must not be passed over.
+            for (numbers, place) in whole.iter().zip(&mut places) {
+                *place = *numbers;
+            }
+            if let Some(place) = places.next() {
+                let place: &mut [f32] = bytemuck::cast_slice_mut(place);
+                let last = more
+                    .iter()
+                    .flat_map(|vector| bytemuck::cast_slice::<_, f32>(std::slice::from_ref(vector)));
+                for (place, number) in place.iter_mut().zip(last.chain(rest)) {
+                    *place = *number;
                 }
             }
         }
@@ -232,13 +241,15 @@ impl Tile<'_> {
         let (vectors, _) = S::as_simd_f32s(self.panel);
         let (terms, _) = vectors.as_chunks::<VECTORS>();
         let columns: [_; N] = std::array::from_fn(|j| b.column(column + j));
-        let b: [&[f32]; N] = std::array::from_fn(|j| &columns[j].as_slice()[term..term + terms.len()]);
+        // One length for all, and no place beyond it: a check inside the loop would keep the sums in memory.
+        let depth = terms.len();
+        let b: [&[f32]; N] = std::array::from_fn(|j| &columns[j].as_slice()[term..][..depth]);
         let mut sums = [[simd.splat_f32s(0.0); VECTORS]; N];
-        for (k, a) in terms.iter().enumerate() {
+        for k in 0..depth {
             for j in 0..N {
                 let factor = simd.splat_f32s(b[j][k]);
                 for v in 0..VECTORS {
-                    sums[j][v] = simd.mul_add_e_f32s(a[v], factor, sums[j][v]);
+                    sums[j][v] = simd.mul_add_e_f32s(terms[k][v], factor, sums[j][v]);
                 }
             }
         }
