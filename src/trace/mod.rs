@@ -2,6 +2,7 @@
 
 pub mod measure;
 pub mod origin;
+mod overflow;
 mod run;
 pub mod term;
 
