@@ -190,7 +190,12 @@ fn asks_nothing() -> Model {
             residual: true,
             last: None,
         },
-        embeddings: Embeddings { tokens: "tokens".to_owned(), positions: None, segments: None, padding: None },
+        embeddings: Embeddings {
+            tokens: "tokens".to_owned(),
+            positions: None,
+            segments: None,
+            padding: None,
+        },
         matrices,
         readout: None,
         most_tokens: Some(12),

@@ -37,6 +37,10 @@ fn models() -> String {
     for model in builtin::all() {
         help.push_str(&format!("\n\n{}: {} {}", model.name, model.what_it_is(), model.what_it_is_not()));
     }
+    // A Chinese clause a line: clap, which takes a wide character for one column, folds long ones too late.
+    for stop in ["。", "；", "："] {
+        help = help.replace(stop, &format!("{stop}\n"));
+    }
     help
 }
 
