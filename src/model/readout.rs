@@ -167,7 +167,8 @@ fn sum(scores: &DMatrix<f32>, found: &mut [Found], arithmetic: Arithmetic) {
     }
     let mut powers = vec![0.0; rows];
     for column in scores.column_iter() {
-        f32::add_exponentials(column.as_slice(), &most, &mut sums, &mut powers, arithmetic);
+        powers.copy_from_slice(column.as_slice());
+        f32::exponentials(&mut powers, &most, &mut sums, arithmetic);
     }
     for ((found, most), sum) in found.iter_mut().zip(most).zip(sums) {
         found.add(f64::from(most), f64::from(sum));
