@@ -87,7 +87,8 @@ fn near(number: f64, printed: &str, digits: usize) -> bool {
     let (digits_printed, exponent) = printed.split_once('e').unwrap_or((printed, "0"));
     let decimals = digits_printed.split_once('.').map_or(0, |(_, decimals)| decimals.len()).max(digits);
     let unit = 10f64.powi(exponent.parse::<i32>().unwrap() - decimals as i32);
-    (number - is).abs() <= 0.5 * unit + 2e-12 * is.abs().max(unit).max(number.abs())
+    // Below the smallest normal number digits are missing.
+    (number - is).abs() <= 0.5 * unit + 2e-12 * is.abs().max(unit).max(number.abs()) + f64::MIN_POSITIVE
 }
 
 fn check_every_cell(trace: &Trace<f64>, digits: usize) -> usize {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use approx::assert_relative_eq;
 use mha::fault::Outcome;
 use mha::heads::{Measure, Role, Survey, View, claims};
-use mha::model::{Blueprint, Checkpoint, Embeddings, Model, Stored, Text};
+use mha::model::{Blueprint, Checkpoint, Embeddings, Model, Passage, Stored, Text};
 use mha::plan::spec::{Alignment, Mask};
 use mha::plan::{Attention, Layer, Layers, Name, Norm, NormPlace, Projection, Start, StepId};
 use serde_json::Value;
@@ -256,9 +256,15 @@ fn the_induction_claim_reads_random_tokens_twice() {
 /// 4 heads of 40,000 tokens are 6.4 thousand million weights.
 #[test]
 fn a_text_of_too_many_weights_is_refused_before_anything_is_computed() {
-    let mut model = asks_nothing();
-    model.blueprint.most_tokens = None;
-    let passage = model.read(&Text::Ids(vec![1; 40_000])).unwrap();
+    let model = asks_nothing();
+    let labels = vec!["x".to_owned(); 40_000];
+    let passage = Passage {
+        ids: vec![1; 40_000],
+        segments: vec![0; 40_000],
+        pieces: labels.clone(),
+        labels,
+        is_special: vec![false; 40_000],
+    };
     let refused = Survey::new(&model).add(&model, passage).unwrap_err().to_string();
     assert!(refused.contains("6400000000 weights"), "{refused}");
 }
