@@ -192,7 +192,8 @@ fn weights_stored_in_half_precision_excuse_nothing() {
 fn noise_is_told_from_mistakes_in_half_precision() {
     let model = reference("bert-tiny");
     let (_, ids) = text(&model);
-    let kinds: [(fn(f32) -> f32, &str); 2] = [
+    type Rounding = fn(f32) -> f32;
+    let kinds: [(Rounding, &str); 2] = [
         (|number| half::f16::from_f32(number).to_f32(), "float16"),
         (|number| half::bf16::from_f32(number).to_f32(), "bfloat16"),
     ];

@@ -4,7 +4,7 @@ use crate::words::n;
 
 /// A number that says what a head does with its attention; the mean over the queries that count for it.
 ///
-/// A[i,j] is the weight that query i gives to key j, over the sum of its row (1, but where a learned sink takes a part).
+/// `A[i,j]` is the weight that query i gives to key j, over the sum of its row (1, but where a learned sink takes a part).
 /// A query has a choice where it may see at least two keys; no other counts for anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Measure {

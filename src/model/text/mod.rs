@@ -40,7 +40,7 @@ pub struct Passage {
     /// of a character, `#5` where the vocabulary has no name for the id. Several may be called the same. No character
     /// in it commands a terminal.
     pub labels: Vec<String>,
-    /// Whether each marks a place and stands for no text: [CLS], [SEP], `<s>`; not [UNK], which stands for some (n).
+    /// Whether each marks a place and stands for no text: `[CLS]`, `[SEP]`, `<s>`; not `[UNK]`, which stands for some (n).
     pub is_special: Vec<bool>,
 }
 
@@ -60,7 +60,7 @@ const SEPARATORS: [&str; 11] = [
 ];
 
 impl Passage {
-    /// Whether token `i` (from 0) ends a text or stands between two: [SEP], `</s>`, `<|endoftext|>`.
+    /// Whether token `i` (from 0) ends a text or stands between two: `[SEP]`, `</s>`, `<|endoftext|>`.
     pub fn is_separator(&self, i: usize) -> bool {
         self.pieces.get(i).is_some_and(|piece| SEPARATORS.contains(&piece.as_str()))
     }

@@ -88,7 +88,7 @@ impl Tokens {
         spelling.label(piece)
     }
 
-    /// Whether a token marks a place and stands for no text: [CLS], [SEP], `<s>`; not [UNK], which stands for some.
+    /// Whether a token marks a place and stands for no text: `[CLS]`, `[SEP]`, `<s>`; not `[UNK]`, which stands for some.
     pub fn is_special(&self, id: u32) -> bool {
         let added = self.tokenizer.get_added_vocabulary().get_added_tokens_decoder().get(&id);
         added.is_some_and(|token| token.special && self.unknown() != Some(token.content.as_str()))
