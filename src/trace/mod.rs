@@ -33,14 +33,15 @@ enum Value<T> {
 }
 
 impl Trace<f32> {
-    /// The same numbers in double precision, for the views.
-    pub fn widened(&self) -> Trace<f64> {
-        let wide = |value: &Value<f32>| match value {
+    /// The same numbers in double precision, for the views. Each matrix goes as it is copied, so that not all of them are
+    /// there twice.
+    pub fn widened(self) -> Trace<f64> {
+        let wide = |value: Value<f32>| match value {
             Value::Own(matrix) => Value::Own(Arc::new(matrix.map(f64::from))),
-            Value::Block { of, row, column } => Value::Block { of: *of, row: *row, column: *column },
+            Value::Block { of, row, column } => Value::Block { of, row, column },
         };
-        let values = self.values.iter().map(|value| value.as_ref().map(wide)).collect();
-        Trace { plan: self.plan.clone(), values }
+        let values = self.values.into_iter().map(|value| value.map(wide)).collect();
+        Trace { plan: self.plan, values }
     }
 }
 

@@ -68,7 +68,7 @@ pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
     };
     let keep = keep(args, &task, &steps, &cells);
     let trace = task.run(keep)?;
-    let (problem, trace) = told(args, &task, layer, &trace)?;
+    let (problem, trace) = told(args, &task, layer, trace)?;
     write::write(args, &problem, &trace, &steps, &cells)?;
     Ok(Ending::Done)
 }
@@ -157,20 +157,19 @@ fn told(
     args: &TraceArgs,
     task: &Task<'_>,
     layer: Option<usize>,
-    trace: &Trace<f32>,
+    trace: Trace<f32>,
 ) -> Outcome<(Problem, Trace<f64>)> {
-    let wide = trace.widened();
     let title = title(args, task, layer);
     if let (Some(layer), TraceFormat::Html) = (layer, args.format) {
-        let problem = Problem { title, ..task.problem(layer, trace, Naming::InTheModel)? };
+        let problem = Problem { title, ..task.problem(layer, &trace, Naming::InTheModel)? };
         let plan: Plan = attention::plan(&problem.call()).map_err(Faults::from)?;
-        return Ok((problem, wide.over(Arc::new(plan))));
+        return Ok((problem, trace.widened().over(Arc::new(plan))));
     }
     let mut call = task.call.clone();
     if let Some(layer) = layer {
         call.attention = task.attention(layer)?.clone();
     }
-    Ok((task.told(call, title), wide))
+    Ok((task.told(call, title), trace.widened()))
 }
 
 fn title(args: &TraceArgs, task: &Task<'_>, layer: Option<usize>) -> String {
