@@ -50,7 +50,7 @@ impl Court<'_> {
             row,
             column,
         };
-        let mut measured = Measured { largest: 0.0, at: at(0, 0, 0), first: at(0, 0, 0), cells: 0, of: 0 };
+        let mut measured = Measured::from(at(0, 0, 0));
         for (sheet, (theirs, value)) in reading.sheets.iter().zip(values).enumerate() {
             let ours = bench.get(*value);
             measured.of += theirs.iter().filter(|number| !is_blank(**number)).count();
@@ -66,22 +66,11 @@ impl Court<'_> {
                         true => 0.0,
                         false => fit::distance(theirs, ours),
                     };
-                    if distance > measured.largest {
-                        (measured.largest, measured.at) = (distance, at(sheet, row, column));
-                    }
-                    if distance > tolerance {
-                        if measured.cells == 0 {
-                            measured.first = at(sheet, row, column);
-                        }
-                        measured.cells += 1;
-                    }
+                    measured.add(at(sheet, row, column), distance, tolerance);
                 }
             }
         }
-        if measured.cells == 0 {
-            measured.first = measured.at;
-        }
-        Some(measured)
+        Some(measured.done())
     }
 
     /// Whether two computations differ so much that single precision shows it.

@@ -68,6 +68,34 @@ pub struct Measured {
     pub of: usize,
 }
 
+impl Measured {
+    /// No cell yet, the first of them at `first`.
+    pub(super) fn from(first: At) -> Self {
+        Self { largest: 0.0, at: first, first, cells: 0, of: 0 }
+    }
+
+    /// One more cell, so far off; beyond the tolerance it counts.
+    pub(super) fn add(&mut self, at: At, distance: f64, tolerance: f64) {
+        if distance > self.largest {
+            (self.largest, self.at) = (distance, at);
+        }
+        if distance > tolerance {
+            if self.cells == 0 {
+                self.first = at;
+            }
+            self.cells += 1;
+        }
+    }
+
+    /// All cells were added.
+    pub(super) fn done(mut self) -> Self {
+        if self.cells == 0 {
+            self.first = self.at;
+        }
+        self
+    }
+}
+
 /// A cell of a stacked tensor, all from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct At {

@@ -41,7 +41,7 @@ impl Task<'_> {
             Fault::new(
                 format!("there is no layer {}", layer.saturating_add(1)),
                 format!("{} has {all}, counted from 1", self.model.name),
-                format!("choose from 1 to {all}, or all"),
+                format!("choose from 1 to {all}"),
             )
             .in_source("--layer")
             .into()

@@ -195,10 +195,11 @@ fn together<'a, T: PartialEq>(said: impl Iterator<Item = (&'a str, T)>) -> Vec<(
     all
 }
 
-fn right(diagnosis: &Diagnosis) -> Vec<Part> {
-    let rounded = diagnosis.steps.iter().any(|step| step.status == Status::Rounding);
-    let grains = grains(diagnosis.steps.iter());
-    let mut said = match diagnosis.steps.len() {
+/// That all of these steps are right, and how closely that is known.
+pub(super) fn verdict_of_right(steps: &[&Checked]) -> Vec<Part> {
+    let rounded = steps.iter().any(|step| step.status == Status::Rounding);
+    let grains = grains(steps.iter().copied());
+    let mut said = match steps.len() {
         1 => t!("Right: what you have is what mha computes"),
         2 => t!("Right: both steps are what mha computes"),
         steps => t!("Right: all %{steps} steps are what mha computes", steps),
@@ -207,7 +208,11 @@ fn right(diagnosis: &Diagnosis) -> Vec<Part> {
         true => t!(", but for what rounding every step to %{grains} loses.", grains),
         false => t!(", as closely as %{grains} can tell.", grains),
     });
-    let mut parts = vec![Part::Title(t!("Verdict")), Part::Say(said)];
+    vec![Part::Title(t!("Verdict")), Part::Say(said)]
+}
+
+fn right(diagnosis: &Diagnosis) -> Vec<Part> {
+    let mut parts = verdict_of_right(&diagnosis.steps.iter().collect::<Vec<_>>());
     if !diagnosis.otherwise.is_empty() {
         let names: Vec<String> =
             diagnosis.otherwise.iter().map(|one| one.names().join(&t!(" and "))).collect();
@@ -220,7 +225,7 @@ fn right(diagnosis: &Diagnosis) -> Vec<Part> {
     parts
 }
 
-pub(super) fn grains<'a>(steps: impl Iterator<Item = &'a Checked>) -> String {
+fn grains<'a>(steps: impl Iterator<Item = &'a Checked>) -> String {
     let mut names: Vec<String> = Vec::new();
     for step in steps {
         let name = step.grain.name();

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use super::check::{
-    Shown, capital, explanations, figures, grains, layouts, left_out, partly, side_by_side, sizes, status,
-    table_of_steps, to_confirm,
+    Shown, capital, explanations, figures, layouts, left_out, partly, side_by_side, sizes, status,
+    table_of_steps, to_confirm, verdict_of_right,
 };
 use super::check_json::{checked, index};
 use super::grid::Side;
@@ -68,7 +68,7 @@ pub fn parts(report: &Report<'_>) -> Vec<Part> {
     parts.extend(layouts(&own).map(Part::Say));
     parts.extend(left_out(&report.answers.left_out).map(Part::Say));
     match report.diagnosis.first_wrong.and_then(|first| steps.get(first)) {
-        None => parts.extend(right(steps)),
+        None => parts.extend(verdict_of_right(&steps.iter().map(|(_, step)| step).collect::<Vec<_>>())),
         Some(first) => wrong(report, first, &mut parts),
     }
     parts
@@ -130,21 +130,6 @@ fn row(step: &Checked, named: bool) -> Vec<String> {
         }
     }
     cells
-}
-
-fn right(steps: &[Step]) -> Vec<Part> {
-    let rounded = steps.iter().any(|(_, step)| step.status == Status::Rounding);
-    let grains = grains(steps.iter().map(|(_, step)| step));
-    let mut said = match steps.len() {
-        1 => t!("Right: what you have is what mha computes"),
-        2 => t!("Right: both steps are what mha computes"),
-        steps => t!("Right: all %{steps} steps are what mha computes", steps),
-    };
-    said.push_str(&match rounded {
-        true => t!(", but for what rounding every step to %{grains} loses.", grains),
-        false => t!(", as closely as %{grains} can tell.", grains),
-    });
-    vec![Part::Title(t!("Verdict")), Part::Say(said)]
 }
 
 fn wrong(report: &Report<'_>, (layer, first): &Step, parts: &mut Vec<Part>) {

@@ -44,7 +44,11 @@ fn a_text_that_does_not_fit_says_how_long_it_is() {
 #[test]
 fn a_text_without_a_token_is_refused() {
     let room = right();
-    assert_eq!(read(&opened(room.path()), "").unwrap().labels, ["[CLS]", "[SEP]"], "marks are tokens");
+    let marked = opened(room.path());
+    for empty in ["", "  \n "] {
+        let told = read(&marked, empty).unwrap_err();
+        tells("only marks", &told, &["there is no token in the text", "it is blank", "--> --text"]);
+    }
     change(room.path(), "tokenizer.json", |tokenizer| tokenizer["post_processor"] = Value::Null);
     let model = opened(room.path());
     assert_eq!(read(&model, "the").unwrap().labels, ["the"]);

@@ -34,7 +34,7 @@ fn padding_and_truncation_are_left_out() {
 /// Refused when it is opened, or at the latest when a text is split; never a panic, and never a long wait.
 #[test]
 fn a_tokenizer_that_lies_is_refused() {
-    let rows: [(&str, Change, &[&str]); 17] = [
+    let rows: [(&str, Change, &[&str]); 16] = [
         ("no model", |t| t["model"] = Value::Null, &["expected a model"]),
         ("no object", |t| *t = json!([1]), &["a tokenizer: an object with a model"]),
         ("an unknown kind", |t| t["model"]["type"] = "Magic".into(), &["of the type Magic", "known are BPE"]),
@@ -43,13 +43,6 @@ fn a_tokenizer_that_lies_is_refused() {
             "no unknown token",
             |t| drop(t["model"].as_object_mut().unwrap().remove("unk_token")),
             &["unk_token"],
-        ),
-        (
-            "an unknown word, and nothing that stands for it",
-            |t| {
-                t["model"]["unk_token"] = "[NOTHING]".into();
-            },
-            &[],
         ),
         (
             "a map of characters that is none",
@@ -216,4 +209,19 @@ fn the_order_of_a_file_does_not_matter() {
         assert_ne!(model.keys().next().unwrap(), "type");
     });
     assert_eq!(read(&opened(room.path()), "The animal.").unwrap().labels, RIGHT);
+}
+
+/// The text has a word that no token stands for; that is no fault of the file.
+#[test]
+fn a_word_without_a_token_is_told_as_such() {
+    let room = right();
+    change(room.path(), "tokenizer.json", |t| t["model"]["unk_token"] = "[NOTHING]".into());
+    let bytes = fs::read(room.path().join("tokenizer.json")).unwrap();
+    let tokens = Tokens::from_json(&bytes, "tokenizer.json").unwrap();
+    let told = tokens.split("The animal ☕.", None).unwrap_err().to_string();
+    tells(
+        "an unknown word",
+        &told,
+        &["something in the text has no token", "140 tokens", "--> tokenizer.json"],
+    );
 }

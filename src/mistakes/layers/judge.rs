@@ -148,7 +148,7 @@ impl<'a> Exhibit<'a> {
             row,
             column,
         };
-        let mut measured = Measured { largest: 0.0, at: at(0, 0, 0), first: at(0, 0, 0), cells: 0, of: 0 };
+        let mut measured = Measured::from(at(0, 0, 0));
         for (sheet, (theirs, ours)) in reading.sheets.iter().zip(&self.ours).enumerate() {
             measured.of += theirs.iter().filter(|number| !is_blank(**number)).count();
             for row in 0..ours.nrows() {
@@ -158,22 +158,11 @@ impl<'a> Exhibit<'a> {
                         continue;
                     }
                     let distance = fit::distance(number, ours[(row, column)]);
-                    if distance > measured.largest {
-                        (measured.largest, measured.at) = (distance, at(sheet, row, column));
-                    }
-                    if distance > tolerance {
-                        if measured.cells == 0 {
-                            measured.first = at(sheet, row, column);
-                        }
-                        measured.cells += 1;
-                    }
+                    measured.add(at(sheet, row, column), distance, tolerance);
                 }
             }
         }
-        if measured.cells == 0 {
-            measured.first = measured.at;
-        }
-        measured
+        measured.done()
     }
 
     /// What kind of difference it shows.

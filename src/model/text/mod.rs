@@ -119,11 +119,21 @@ fn rows(model: &Model) -> Outcome<usize> {
 /// The text in tokens.
 pub(super) fn read(model: &Model, text: &Text) -> Outcome<Passage> {
     let flag = if matches!(text, Text::Ids(_)) { "--tokens" } else { "--text" };
+    let none = |why: &str| {
+        let fault = Fault::new("there is no token in the text", why, "give a text with a word in it");
+        Err(fault.in_source(flag).into())
+    };
+    let is_blank = match text {
+        Text::One(text) => text.trim().is_empty(),
+        Text::Pair(first, second) => [first, second].iter().any(|text| text.trim().is_empty()),
+        Text::Ids(_) => false,
+    };
+    if is_blank {
+        return none("it is blank, and what a tokenizer puts around a text means nothing by itself");
+    }
     let passage = split(model, text).map_err(|faults| faults.in_source(flag))?;
     if passage.ids.is_empty() {
-        let why = "the tokenizer adds nothing to it, and attention needs something to attend to";
-        let fault = Fault::new("there is no token in the text", why, "give a text with a word in it");
-        return Err(fault.in_source(flag).into());
+        return none("the tokenizer makes nothing of it, and attention needs something to attend to");
     }
     fits(model, &passage).map_err(|fault| fault.in_source(flag))?;
     let rows = rows(model)?;

@@ -119,9 +119,20 @@ impl Tokens {
             return Err(unusable(&why, &self.source).into());
         }
         let split = guarded(|| self.tokenizer.encode(input, true).map_err(|error| error.to_string()));
-        let encoding =
-            split.unwrap_or_else(|| Err(STOPPED.to_owned())).map_err(|why| unusable(&why, &self.source))?;
+        let encoding = split.unwrap_or_else(|| Err(STOPPED.to_owned())).map_err(|why| self.unsplit(&why))?;
         Ok(self.passage(&encoding))
+    }
+
+    /// Why a text could not be split: something in it has no token, or the tokenizer is at fault.
+    fn unsplit(&self, why: &str) -> Fault {
+        // Of vocabularies of words and of their pieces, where nothing stands for what is unknown.
+        if !why.contains("token from the vocabulary") {
+            return unusable(why, &self.source);
+        }
+        let why =
+            format!("the vocabulary has {} tokens, and none for what it does not know", self.vocabulary());
+        Fault::new("something in the text has no token", why, "leave out what the model was not trained on")
+            .in_source(&self.source)
     }
 
     fn passage(&self, encoding: &Encoding) -> Passage {
