@@ -49,30 +49,15 @@ impl Tally {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Marks(DMatrix<u8>);
 
-/// What marks the blank before a word in the vocabularies of tokenizers, and a word's continuation in WordPiece.
-const JOINTS: [&str; 3] = ["▁", "Ġ", "##"];
-/// Separators by name, for ids that were given without a tokenizer to call them special.
-const SEPARATORS: [&str; 8] = [
-    "[SEP]",
-    "</s>",
-    "<eos>",
-    "<|endoftext|>",
-    "<|end_of_text|>",
-    "<|im_end|>",
-    "<|eot_id|>",
-    "<end_of_turn>",
-];
-
 impl Marks {
     /// Looks at the tokens of a text.
     pub fn of(passage: &Passage) -> Self {
         let ids = &passage.ids;
-        let label = |j: usize| passage.labels.get(j).map_or("", String::as_str);
         let special = |j: usize| passage.is_special.get(j).copied().unwrap_or(false);
         let separator: Vec<bool> =
-            (0..ids.len()).map(|j| j > 0 && (special(j) || SEPARATORS.contains(&label(j)))).collect();
+            (0..ids.len()).map(|j| j > 0 && (special(j) || passage.is_separator(j))).collect();
         let punctuation: Vec<bool> =
-            (0..ids.len()).map(|j| !special(j) && !separator[j] && is_punctuation(label(j))).collect();
+            (0..ids.len()).map(|j| !separator[j] && passage.is_punctuation(j)).collect();
         let is = |share: Measure, i: usize, j: usize| match share {
             Measure::Previous => i == j + 1,
             Measure::Next => j == i + 1,
@@ -90,12 +75,6 @@ impl Marks {
         };
         Self(DMatrix::from_fn(ids.len(), ids.len(), marks))
     }
-}
-
-/// Whether a token is written with neither letters nor digits, blanks and joints aside.
-fn is_punctuation(label: &str) -> bool {
-    let bare = JOINTS.iter().fold(label, |label, joint| label.strip_prefix(joint).unwrap_or(label)).trim();
-    !bare.is_empty() && !bare.chars().any(|c| c.is_alphanumeric() || c.is_control())
 }
 
 /// What the queries of a layer may see of a text, and what even attention to all of it would give.
@@ -337,7 +316,7 @@ mod tests {
 
     #[test]
     fn separators_are_special_tokens_but_the_first_and_punctuation_has_no_letters() {
-        let labels = ["[CLS]", "Ġ,", "##s", "▁—", "</s>", "ĠI'm", "[SEP]"];
+        let labels = ["[CLS]", "␣,", "##s", "␣—", "</s>", "␣I'm", "[SEP]"];
         let mut is_special = vec![false; 7];
         is_special[0] = true;
         is_special[6] = true;
