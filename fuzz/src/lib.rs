@@ -1,0 +1,3 @@
+//! The fuzz targets of `mha`; what each does stands in [`targets`].
+
+pub mod targets;
