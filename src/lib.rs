@@ -24,8 +24,8 @@
 //! - [`trace`]: running a plan and keeping what was asked for
 //! - [`plan`]: steps, the attention builder, stacks of layers, rewrites (variants, ablations)
 //! - [`ops`]: one operation a file: compute, formula, explanation, cost
-//! - [`arrays`], [`params`], [`number`], [`fault`], [`words`]: files of numbers, counting, how numbers are written, what
-//!   to say when something is wrong, and in which language
+//! - [`arrays`], [`params`], [`number`], [`fault`], [`limits`], [`words`]: files of numbers, counting, how numbers are
+//!   written, what to say when something is wrong, how much of anything is taken at most, and in which language
 //!
 //! Conventions: row vectors, a token is a row; `X · W + b`; head *i* owns the contiguous column block *i*.
 //! Code counts from 0, people from 1.
@@ -39,6 +39,7 @@ pub mod exact;
 pub mod fault;
 pub mod heads;
 pub mod lesson;
+pub mod limits;
 pub mod mistakes;
 pub mod model;
 pub mod number;

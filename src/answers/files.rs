@@ -8,6 +8,7 @@ use super::{sheet, told};
 use crate::arrays::{self, Array, Format};
 use crate::fault::{Fault, Faults, Outcome, Place};
 use crate::lesson;
+use crate::limits;
 
 /// What one file holds.
 #[derive(Debug)]
@@ -42,12 +43,12 @@ pub(super) fn held(path: &Path) -> Outcome<Held> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     if ["yaml", "yml"].contains(&ending.as_str()) {
-        let arrays = yaml(&arrays::text(path, arrays::limits::TEXT_BYTES)?, &stem, &file)?;
+        let arrays = yaml(&arrays::text(path, limits::TEXT_BYTES)?, &stem, &file)?;
         return Ok(named(file, arrays, &stem, true));
     }
     let format = Format::of(path).map_err(with_yaml)?;
     if format == Format::Csv {
-        let text = arrays::text(path, arrays::limits::TEXT_BYTES)?;
+        let text = arrays::text(path, limits::TEXT_BYTES)?;
         if let Some(arrays) = sheet::arrays(&text, &arrays::place(path))? {
             return Ok(Held { file, arrays, nameless: false, text: true });
         }
@@ -58,7 +59,7 @@ pub(super) fn held(path: &Path) -> Outcome<Held> {
 /// What standard input holds: JSON where it starts like it, else YAML.
 fn from_stdin() -> Outcome<Held> {
     const SOURCE: &str = "standard input";
-    let text = arrays::text_of_stdin(arrays::limits::TEXT_BYTES)?;
+    let text = arrays::text_of_stdin(limits::TEXT_BYTES)?;
     let arrays = match text.trim_start().starts_with(['{', '[']) {
         true => arrays::json::parse(&text, "", &Place { source: SOURCE.to_owned(), ..Place::default() })?,
         false => yaml(&text, "", SOURCE)?,
@@ -89,8 +90,8 @@ fn yaml(text: &str, stem: &str, source: &str) -> Outcome<Vec<(String, Array)>> {
     };
     let refused = |fault: Fault| Err(Faults::from(fault.in_source(source)));
     match lesson::guarded_arrays(text, source)? {
-        Value::Mapping(names) if names.len() > arrays::limits::ARRAYS => refused(Fault::new(
-            format!("the file names more than {} arrays", arrays::limits::ARRAYS),
+        Value::Mapping(names) if names.len() > limits::ARRAYS => refused(Fault::new(
+            format!("the file names more than {} arrays", limits::ARRAYS),
             "so many are not read from one file",
             "save fewer arrays in it",
         )),

@@ -7,6 +7,7 @@
 use nalgebra::DMatrix;
 
 use crate::arrays::Array;
+use crate::limits::ANSWER_MATRICES;
 use crate::words::n;
 
 /// Sizes that a step has in a computation.
@@ -283,9 +284,6 @@ fn repeated(array: &Array, expected: &Expected) -> Option<Reading> {
     Some(Reading { sheets: expected.sheets(&one_each, expected.strides(axes)), how })
 }
 
-/// More matrices than this are no heads of a batch.
-const MOST_SHEETS: usize = 1 << 16;
-
 /// The tensor as it stands: its last two axes are rows and columns, those before them count matrices. A list of
 /// numbers is one row, a single number 1 × 1.
 ///
@@ -298,7 +296,7 @@ pub fn plain(array: &Array) -> Option<Plain> {
         [leading @ .., rows, columns] => (leading, *rows, *columns),
     };
     let size = rows.checked_mul(columns).filter(|size| *size > 0)?;
-    if array.is_empty() || array.len() / size > MOST_SHEETS {
+    if array.is_empty() || array.len() / size > ANSWER_MATRICES {
         return None;
     }
     let matrices = array.data.chunks_exact(size);

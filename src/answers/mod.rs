@@ -29,8 +29,9 @@ pub use grain::Grain;
 pub use layers::{Known, Layered, Placed, read_layers};
 pub use layout::{Expected, Layout, Plain, Reading, each_reading, plain, readings};
 
-use crate::arrays::{Array, limits};
+use crate::arrays::Array;
 use crate::fault::{Fault, Faults, Outcome};
+use crate::limits;
 use crate::plan::{Name, Stack};
 
 /// The steps that can be handed over, in the order of the computation.

@@ -7,13 +7,9 @@ use std::collections::BTreeMap;
 
 use ::csv::{ReaderBuilder, StringRecord, Trim};
 
-use crate::arrays::{Array, BLANK, Kind, limits, stands_for_a_blank};
+use crate::arrays::{Array, BLANK, Kind, stands_for_a_blank};
 use crate::fault::{Fault, Faults, Outcome, Place};
-
-/// Most rows, and most columns, of a step in such a file.
-const LONGEST: usize = 4096;
-/// Most cells of a step in such a file: blanks cost a person nothing to promise.
-const MOST_CELLS: usize = 1 << 20;
+use crate::limits::{self, SHEET_CELLS, SHEET_SIDE};
 
 /// Where in a line the four parts stand.
 struct Header {
@@ -90,9 +86,9 @@ pub(super) fn arrays(text: &str, place: &Place) -> Outcome<Option<Vec<(String, A
 fn add(record: &StringRecord, header: &Header, steps: &mut Vec<(String, Cells)>) -> Result<(), Fault> {
     let cell = |at: usize| record.get(at).unwrap_or_default();
     let counted = |name: &str, at: usize| match cell(at).parse::<usize>() {
-        Ok(number) if (1..=LONGEST).contains(&number) => Ok(number - 1),
+        Ok(number) if (1..=SHEET_SIDE).contains(&number) => Ok(number - 1),
         _ => {
-            let what = format!("the {name} is {:?}, not a number from 1 to {LONGEST}", cell(at));
+            let what = format!("the {name} is {:?}, not a number from 1 to {SHEET_SIDE}", cell(at));
             Err(Fault::new(what, "a value is placed by its row and column", "restore the line as it was"))
         }
     };
@@ -134,8 +130,8 @@ fn add(record: &StringRecord, header: &Header, steps: &mut Vec<(String, Cells)>)
 impl Cells {
     /// Cells whose line is missing are blank.
     fn array(self) -> Result<Array, Fault> {
-        let count = self.height * self.width; // both at most LONGEST
-        if count > MOST_CELLS {
+        let count = self.height * self.width; // both at most SHEET_SIDE
+        if count > SHEET_CELLS {
             let what = format!("a step of {} × {} numbers is too large for a sheet", self.height, self.width);
             return Err(Fault::new(what, "a number a line is meant for small matrices", "save it as .npy"));
         }

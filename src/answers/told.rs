@@ -3,8 +3,8 @@
 use super::ORDER;
 use super::files::Held;
 use super::names::{folded, is_another_step};
-use crate::arrays::limits;
 use crate::fault::{Fault, nearest, shell_word};
+use crate::limits;
 use crate::plan::Name;
 
 /// Why an array is left out whose name nobody knows.

@@ -2,8 +2,8 @@
 
 use nalgebra::{DMatrix, DMatrixView};
 
-use super::limits;
 use crate::fault::Fault;
+use crate::limits;
 
 /// A dense array as a file holds it.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,8 +9,9 @@ use std::path::Path;
 use ::csv::{ReaderBuilder, StringRecord, Trim};
 
 use super::array::counted;
-use super::{Array, Kind, file, limits, numbers};
+use super::{Array, Kind, file, numbers};
 use crate::fault::{Fault, Faults, Outcome, Place, visible};
+use crate::limits;
 
 /// The matrix of a CSV file (rows × columns).
 ///

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{file, json, limits};
+use super::{file, json};
 use crate::fault::{Fault, Faults, Outcome, Place};
+use crate::limits;
 
 /// A JSON file with its text.
 #[derive(Debug, Clone)]

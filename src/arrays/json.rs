@@ -13,8 +13,9 @@ use std::path::Path;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::nest::{INFINITY, MINUS_INFINITY, NAN, Nest};
-use super::{Array, doubled_name, file, limits};
+use super::{Array, doubled_name, file};
 use crate::fault::{Fault, Outcome, Place};
+use crate::limits;
 
 /// All arrays of a JSON file, in the file's order.
 ///

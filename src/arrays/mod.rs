@@ -13,7 +13,6 @@ mod file;
 #[cfg(test)]
 mod hostile;
 pub mod json;
-pub mod limits;
 mod nest;
 pub mod npy;
 pub mod npz;
@@ -28,6 +27,7 @@ pub(crate) use file::{AGAIN, Opened, did_you_mean, failed_read, open, place, tex
 pub(crate) use nest::{nested_with_blanks, stands_for_a_blank};
 
 use crate::fault::{Fault, Outcome, Place, nearest};
+use crate::limits;
 
 /// A way of writing arrays into a file, told by the file's ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,9 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::array::counted;
-use super::{Array, BLANK, Kind, limits, numbers};
+use super::{Array, BLANK, Kind, numbers};
 use crate::fault::Fault;
+use crate::limits;
 
 /// What stands for a bare `NaN` between the reader of JSON and this one; as long as the word when in quotes.
 pub(super) const NAN: &str = "\u{7f}";

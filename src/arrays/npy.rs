@@ -7,8 +7,9 @@ use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, TypeStr, WriterBuilder
 
 use super::file::{self, AGAIN, failed_read};
 use super::numbers::{self, FirstByte, Stored};
-use super::{Array, array, limits};
+use super::{Array, array};
 use crate::fault::{Fault, Outcome, Place};
+use crate::limits;
 
 /// The array of an `.npy` file.
 ///

@@ -11,8 +11,9 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, System, ZipArchive, ZipWriter};
 
 use super::file::{self, AGAIN};
-use super::{Array, choose, doubled, doubled_name, limits, npy, within_memory};
+use super::{Array, choose, doubled, doubled_name, npy, within_memory};
 use crate::fault::{Fault, Outcome, Place};
+use crate::limits;
 
 /// Writes an `.npz` as NumPy reads it: little-endian double precision in C order, entries in the given order and
 /// uncompressed, the same bytes every time and on every machine.

@@ -4,9 +4,10 @@ use std::io::Read;
 
 use half::{bf16, f16};
 
+use super::Kind;
 use super::file::failed_read;
-use super::{Kind, limits};
 use crate::fault::Fault;
+use crate::limits;
 
 /// How one number is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

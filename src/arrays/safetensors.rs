@@ -11,8 +11,9 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 
 use super::file::{self, AGAIN, Opened, failed_read};
 use super::numbers::{self, FirstByte, Stored};
-use super::{Array, array, choose, doubled, doubled_name, limits, within_memory};
+use super::{Array, array, choose, doubled, doubled_name, within_memory};
 use crate::fault::{Fault, Outcome};
+use crate::limits;
 
 pub(super) fn read(path: &Path, name: Option<&str>) -> Outcome<Array> {
     let mut checkpoint = Checkpoint::open(path)?;

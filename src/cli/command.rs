@@ -7,13 +7,11 @@ use std::thread;
 use std::time::Duration;
 
 use crate::lesson::Language;
+use crate::limits::{COMMAND_BYTES, COMMAND_SECONDS};
 use crate::words;
 
-/// A command that has not ended by then is ended: a lesson could name a pipe that nobody writes to.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// More is not read of what a command prints: nobody reads on, and a lesson could ask for gigabytes.
-const MOST_BYTES: u64 = 4 << 20;
+/// A command that has not ended by then is ended.
+const PATIENCE: Duration = Duration::from_secs(COMMAND_SECONDS);
 
 /// What `mha` prints for these words (without `mha` itself) on a page of this width, without colour.
 ///
@@ -50,9 +48,9 @@ pub(super) fn output(line: &[String], width: usize) -> Result<String, String> {
         end(&mut child);
         return Err(format!("it has not ended after {} seconds", PATIENCE.as_secs()));
     };
-    if printed.len() as u64 > MOST_BYTES {
+    if printed.len() as u64 > COMMAND_BYTES {
         end(&mut child);
-        return Err(format!("it prints more than {} MiB", MOST_BYTES >> 20));
+        return Err(format!("it prints more than {} MiB", COMMAND_BYTES >> 20));
     }
     let said = err.recv_timeout(PATIENCE).unwrap_or_default();
     let status = child.wait().map_err(|error| crate::fault::reason(&error))?;
@@ -73,7 +71,7 @@ fn caught(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
         // What was printed before a broken pipe is still what was printed.
-        let _ = pipe.map(|pipe| pipe.take(MOST_BYTES + 1).read_to_end(&mut bytes));
+        let _ = pipe.map(|pipe| pipe.take(COMMAND_BYTES + 1).read_to_end(&mut bytes));
         // Nobody may be waiting any more.
         let _ = sender.send(bytes);
     });

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::limits::{PRECISION, WIDTH};
 use crate::views::heat::paint::Colours;
 use crate::views::page::{Detail, Layout, Page};
 
@@ -20,13 +21,13 @@ pub struct Common {
     #[arg(long, requires = "output")]
     pub force: bool,
     /// Digits after the decimal point [default: 4; 2 in heat maps]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u8).range(0..=17))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u8).range(0..=i64::from(PRECISION)))]
     pub precision: Option<u8>,
     /// When to use colour (NO_COLOR and TERM=dumb are heeded)
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: When,
     /// Columns to fit the page into [default: the terminal's width, 80 elsewhere]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(20..=10_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(20..=i64::from(WIDTH)))]
     pub width: Option<u16>,
     /// Draw with ASCII characters only
     #[arg(long)]

@@ -4,12 +4,10 @@ use std::num::IntErrorKind;
 use std::ops::Range;
 
 use crate::fault::{Fault, Outcome, nearest};
+use crate::limits::EXPLAINED_NUMBERS;
 use crate::plan::{Plan, StepId};
 use crate::trace::Cell;
 use crate::views::stacked::file_name;
-
-/// The most cells that one page explains.
-const MOST: usize = 400;
 
 /// The cells that a text names: `head.1.scores[3,3]`, a row `head.1.scores[3]` or `[3,*]`, a column `[*,3]`, or the
 /// whole step. Names without a sequence mean `sequence` (from 0) of a batch, those without a layer `layer` (from 0) of a
@@ -55,10 +53,13 @@ pub(super) fn cells(
         let remedy = format!("choose up to {}[{rows},{columns}]", step.id);
         return Err(Fault::new(format!("there is no {text}"), why, remedy).in_source(FLAG).into());
     };
-    if rows_meant.len().saturating_mul(columns_meant.len()) > MOST {
-        let why = format!("{} is {rows} × {columns}, and a page explains at most {MOST} numbers", step.id);
+    if rows_meant.len().saturating_mul(columns_meant.len()) > EXPLAINED_NUMBERS {
+        let why = format!(
+            "{} is {rows} × {columns}, and a page explains at most {EXPLAINED_NUMBERS} numbers",
+            step.id
+        );
         let remedy = match columns {
-            0..=MOST => format!("name one, as {}[1,1], or a row, as {}[1]", step.id, step.id),
+            0..=EXPLAINED_NUMBERS => format!("name one, as {}[1,1], or a row, as {}[1]", step.id, step.id),
             _ => format!("name one, as {}[1,1]", step.id),
         };
         return Err(Fault::new(format!("{text} is too much to explain"), why, remedy).in_source(FLAG).into());

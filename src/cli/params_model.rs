@@ -9,6 +9,7 @@ use super::output::{self, Content};
 use super::params::{Format, ParamsArgs, dtype, words};
 use crate::arrays::Document;
 use crate::fault::{Fault, Faults, Outcome, Place, reason};
+use crate::limits::DEVICES;
 use crate::params::architecture::figures::Named;
 use crate::params::architecture::variants;
 use crate::params::architecture::work::Run;
@@ -409,7 +410,7 @@ fn settings(args: &ParamsArgs, model: &Model) -> Outcome<(Run, bool)> {
         dtype: args.dtype.as_deref().map(dtype).or(stated).unwrap_or(Dtype::Fp16),
         kv_dtype: dtype(&args.kv_dtype),
         devices: devices
-            .map(|text| whole_number(text, "--tensor-parallel", 1 << 20))
+            .map(|text| whole_number(text, "--tensor-parallel", DEVICES))
             .transpose()?
             .unwrap_or(1),
         memory: args.whole.memory.as_deref().map(bytes).transpose()?,

@@ -11,6 +11,7 @@ use crate::course::worksheet::drawing::{self, Drawing, Masked};
 use crate::course::worksheet::{self, Blanks, Exercise, Sheet};
 use crate::fault::{Fault, Faults, Outcome};
 use crate::lesson::Problem;
+use crate::limits::EXERCISES_A_FILE;
 use crate::ops::{Arithmetic, Layout};
 use crate::plan::attention;
 use crate::trace::{Keep, run_plan};
@@ -168,9 +169,9 @@ fn names(args: &WorksheetArgs) -> Outcome<Vec<String>> {
     if args.count == 0 {
         return Err(refused("--count", "no exercises are asked for", "they count from 1", "--count 1"));
     }
-    if args.count > MOST {
+    if args.count > EXERCISES_A_FILE {
         let what = format!("{} exercises are not made at once", args.count);
-        let why = format!("a file holds up to {MOST}: each takes a page or more");
+        let why = format!("a file holds up to {EXERCISES_A_FILE}: each takes a page or more");
         return Err(refused("--count", &what, &why, "take another seed for the next ones"));
     }
     let mask = match args.mask {
@@ -181,9 +182,6 @@ fn names(args: &WorksheetArgs) -> Outcome<Vec<String>> {
         Drawing::checked(args.seed, args.d_model, args.heads, args.tokens, mask, 1).map_err(as_flag)?;
     (1..=args.count).map(|exercise| Ok(first.numbered(exercise)?.to_string())).collect()
 }
-
-/// Most exercises of one file.
-const MOST: u32 = 100;
 
 /// A fault of a size, at its flag.
 fn as_flag(fault: Fault) -> Fault {

@@ -12,6 +12,7 @@ use crate::fault::{Fault, Faults, Outcome};
 use crate::lesson::course::{Plot, Timing};
 use crate::lesson::quantity::{Amount, Figure, Numbers};
 use crate::lesson::substituted;
+use crate::limits::COURSE_MODELS;
 use crate::ops::Arithmetic;
 use crate::plan::{Attention, StepId, inputs_as};
 use crate::trace::{Keep, Trace, run_plan};
@@ -32,9 +33,6 @@ pub type Curve = Vec<(f64, f64)>;
 
 /// Directions that a slope is the root mean square over.
 const DIRECTIONS: usize = 8;
-
-/// So many different models a lesson may count.
-const MOST_MODELS: usize = 100;
 
 /// Half the distance of a central difference, of an input of about this size.
 const STEP: f64 = 1e-5;
@@ -119,8 +117,8 @@ impl Workshop {
     }
 
     fn counts(&self, model: &str) -> Result<serde_json::Value, String> {
-        if self.counted.borrow().len() >= MOST_MODELS {
-            return Err(format!("a lesson counts at most {MOST_MODELS} models"));
+        if self.counted.borrow().len() >= COURSE_MODELS {
+            return Err(format!("a lesson counts at most {COURSE_MODELS} models"));
         }
         let words =
             shlex::split(model).ok_or_else(|| format!("\"{model}\" has a quote that is not closed"))?;

@@ -14,6 +14,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use crate::limits::PROGRESS_BYTES;
 use crate::words::t;
 use etcetera::AppStrategy;
 use jiff::civil::Date;
@@ -30,8 +31,6 @@ const FILE: &str = "progress.json";
 const LOCK: &str = "progress.lock";
 /// The version that this program writes and reads.
 const VERSION: u64 = 1;
-/// A file that is longer is none of ours, in bytes.
-const LONGEST: u64 = 16 << 20;
 /// The last box: what is in it comes back after 2⁸ days.
 const LAST_BOX: u8 = 8;
 
@@ -203,8 +202,8 @@ fn read(file: &Path) -> Result<Progress, Trouble> {
     let text = match File::open(file) {
         Ok(file) => {
             let mut bytes = Vec::new();
-            file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(Trouble::Unreadable)?;
-            if bytes.len() as u64 > LONGEST {
+            file.take(PROGRESS_BYTES + 1).read_to_end(&mut bytes).map_err(Trouble::Unreadable)?;
+            if bytes.len() as u64 > PROGRESS_BYTES {
                 return Err(Trouble::Not(t!("it is too long")));
             }
             bytes

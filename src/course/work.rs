@@ -2,11 +2,8 @@
 
 use std::cell::Cell;
 
+use crate::limits::COURSE_WORK;
 use crate::plan::Plan;
-
-/// Operations that all runs, plots, tasks and expressions of a lesson may take together. The lesson that asks for most of
-/// those that come with mha, stability, takes less than two thirds.
-const MOST: u128 = 1 << 31;
 
 /// Operations that each number which is kept counts for: 2³¹ of them are 256 MiB of numbers.
 const A_NUMBER: u128 = 64;
@@ -33,9 +30,9 @@ impl Work {
     /// It would be too much, with all before it. In words.
     pub(super) fn begin(&self, operations: u128) -> Result<(), String> {
         let done = self.done.get().saturating_add(operations);
-        if done > MOST {
+        if done > COURSE_WORK {
             return Err(format!(
-                "the lesson's runs, plots and expressions take more than {MOST} operations in all: \
+                "the lesson's runs, plots and expressions take more than {COURSE_WORK} operations in all: \
                  smaller sizes, fewer values"
             ));
         }
@@ -61,7 +58,7 @@ mod tests {
     #[test]
     fn what_would_be_too_much_is_refused_and_does_not_count() {
         let work = Work::default();
-        assert_eq!(work.begin(MOST - 1), Ok(()));
+        assert_eq!(work.begin(COURSE_WORK - 1), Ok(()));
         assert!(work.begin(2).is_err() && work.begin(u128::MAX).is_err());
         assert_eq!(work.begin(1), Ok(()));
         assert!(work.begin(1).is_err());

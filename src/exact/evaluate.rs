@@ -5,10 +5,8 @@ use std::collections::HashMap;
 use super::Why;
 use super::number::Number;
 use super::rational::{self, whole};
+use crate::limits::EXACT_WORK;
 use crate::ops::{Expr, Function, RowFigure};
-
-/// Sums and products of single roots that one trace may take: small problems need thousands.
-pub(super) const MOST_WORK: usize = 300_000;
 
 /// A matrix of exact numbers.
 #[derive(Debug, Clone)]
@@ -32,7 +30,7 @@ pub(super) struct Work {
 
 impl Work {
     pub(super) fn new() -> Self {
-        Self { left: MOST_WORK }
+        Self { left: EXACT_WORK }
     }
 
     fn take(&mut self, steps: usize) -> Result<(), Why> {

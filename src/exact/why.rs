@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::{evaluate, powers, rational, surd};
+use super::{powers, rational, surd};
+use crate::limits::EXACT_WORK;
 use crate::words::t;
 
 /// Why a number has no exact form here.
@@ -72,7 +73,7 @@ impl fmt::Display for Why {
             )),
             Self::MuchWork => f.write_str(&t!(
                 "would take exact forms past %{work} sums and products, and they are for small problems",
-                work = evaluate::MOST_WORK
+                work = EXACT_WORK
             )),
             Self::Turn(function, angle) => {
                 let angle = rounded(*angle);

@@ -6,6 +6,7 @@ use super::role::{Role, roles};
 use super::tally::{Marks, Sight, Tally};
 use super::{Measure, walk};
 use crate::fault::{Fault, Outcome, visible};
+use crate::limits::SURVEYED_WEIGHTS;
 use crate::model::{Model, Passage, Task};
 use crate::ops::Op;
 use crate::plan::{Head, HeadStep, Name, Projection, StepId};
@@ -72,9 +73,6 @@ pub struct Survey {
     pub tokens: usize,
 }
 
-/// Weights that a survey of one text may go through: layers · heads · n². About a minute of one core.
-const MOST_WEIGHTS: u128 = 1 << 32;
-
 impl Survey {
     /// A survey of a model that has seen no text yet.
     pub fn new(model: &Model) -> Self {
@@ -97,11 +95,11 @@ impl Survey {
         let n = passage.ids.len() as u128;
         let heads = model.blueprint.layers.layers.iter().map(|layer| layer.attention.num_heads as u128);
         let count = heads.sum::<u128>() * n * n;
-        if count <= MOST_WEIGHTS {
+        if count <= SURVEYED_WEIGHTS {
             return Ok(());
         }
         let what = format!("the maps of this text hold {count} weights: layers · heads · {n}²");
-        let why = format!("at most {MOST_WEIGHTS} are gone through");
+        let why = format!("at most {SURVEYED_WEIGHTS} are gone through");
         Err(Fault::new(what, why, "give a shorter text, or several with --texts").in_source("--text").into())
     }
 

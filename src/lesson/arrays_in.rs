@@ -9,12 +9,7 @@ use super::random::{Stream, normals};
 use super::reader::{Node, Reader, Spot, describe, near};
 use crate::arrays::{self, Array, Kind};
 use crate::fault::{Fault, Faults, reason};
-
-/// The most numbers that a matrix may have: 2²², or 2048 × 2048.
-pub(super) const MAX_CELLS: usize = 1 << 22;
-
-/// The largest size that is accepted anywhere (tokens, columns, heads).
-pub(super) const MAX_SIZE: usize = 1_000_000;
+use crate::limits::{LESSON_SIZE, MATRIX_NUMBERS};
 
 /// Where an array comes from.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,7 +98,7 @@ fn random(node: &Node, reader: &mut Reader) -> Option<Random> {
     });
     let shape = section.given("shape", reader, |node, reader| {
         let items = node.items(reader, "a list of sizes", "write shape: [rows, columns]")?;
-        let sizes: Vec<_> = items.iter().map(|size| size.whole(reader, 1, MAX_SIZE)).collect();
+        let sizes: Vec<_> = items.iter().map(|size| size.whole(reader, 1, LESSON_SIZE)).collect();
         let shape = sizes.into_iter().collect::<Option<Vec<usize>>>()?;
         if shape.len() > 3 || shape.is_empty() {
             return node.refuse(reader, "two sizes, or three with a batch", "write shape: [rows, columns]");
@@ -125,11 +120,13 @@ fn random(node: &Node, reader: &mut Reader) -> Option<Random> {
 /// Whether an array of this shape may be made or read; if not, that is noted.
 pub(super) fn few_enough(shape: &[usize], spot: &Spot, reader: &mut Reader) -> bool {
     let count = shape.iter().try_fold(1usize, |product, size| product.checked_mul(*size));
-    if count.is_some_and(|count| count <= MAX_CELLS) {
+    if count.is_some_and(|count| count <= MATRIX_NUMBERS) {
         return true;
     }
-    let what =
-        format!("{spot} would be {}, more than the {MAX_CELLS} numbers that a matrix may have", sizes(shape));
+    let what = format!(
+        "{spot} would be {}, more than the {MATRIX_NUMBERS} numbers that a matrix may have",
+        sizes(shape)
+    );
     reader.fault::<()>(spot, what, "every number is kept, to be shown", "take smaller sizes");
     false
 }

@@ -1,9 +1,10 @@
 //! What a lesson may ask to compute: sizes are multiplied out, with checks, before anything is allocated.
 
-use super::arrays_in::{MAX_CELLS, Source};
+use super::arrays_in::Source;
 use super::file::File;
 use super::reader::{Reader, Spot, counted};
 use super::sizes::Sizes;
+use crate::limits::{KEPT_NUMBERS, LESSON_HEADS, MATRIX_NUMBERS};
 
 /// Refuses problems too large to compute, matrix by matrix and all together.
 pub(super) fn keep(file: &File, sizes: &Sizes, reader: &mut Reader) -> Option<()> {
@@ -34,12 +35,12 @@ fn one_by_one(file: &File, sizes: &Sizes, reader: &mut Reader) -> Option<()> {
     }
     for (name, shape, rows, (heads, width)) in matrices {
         let cells = heads.checked_mul(width).and_then(|columns| columns.checked_mul(rows));
-        if cells.is_some_and(|cells| cells <= MAX_CELLS) {
+        if cells.is_some_and(|cells| cells <= MATRIX_NUMBERS) {
             continue;
         }
         let count = cells.map_or("too many".into(), |cells| cells.to_string());
         let what = format!(
-            "{name} ({shape}) would have {count} numbers, more than the {MAX_CELLS} of the largest matrix"
+            "{name} ({shape}) would have {count} numbers, more than the {MATRIX_NUMBERS} of the largest matrix"
         );
         let why = format!(
             "d_model {d_model}, num_heads {h}, num_kv_heads {g}, d_k {d_k}, d_v {d_v}, n_q {n_q}, n_kv {n_kv}"
@@ -49,31 +50,28 @@ fn one_by_one(file: &File, sizes: &Sizes, reader: &mut Reader) -> Option<()> {
     Some(())
 }
 
-/// The most heads that are computed, over all sequences: each has about ten steps of its own.
-const MAX_HEADS: usize = 1 << 14;
-
-/// The most numbers that all steps together may have: 2 GiB of them.
-const MAX_KEPT: u128 = 1 << 28;
-
 /// Refuses problems of many heads or sequences whose matrices are small enough one by one, but not all together.
 fn altogether(file: &File, sizes: &Sizes, reader: &mut Reader) -> Option<()> {
     let keys = &file.attention;
     let batch = sizes.batch.unwrap_or(1);
     let heads = batch.saturating_mul(sizes.num_heads);
     let per = sizes.batch.map_or(String::new(), |batch| format!("{batch} sequences of "));
-    if heads > MAX_HEADS {
+    if heads > LESSON_HEADS {
         let in_all = if sizes.batch.is_some() { format!(" are {heads} heads,") } else { " are".to_owned() };
         let these = counted(sizes.num_heads, "head");
-        let what = format!("{per}{these}{in_all} more than the {MAX_HEADS} of the largest lesson");
-        let spot =
-            if sizes.num_heads > MAX_HEADS { keys.spot.key("num_heads") } else { file.inputs.spot.clone() };
+        let what = format!("{per}{these}{in_all} more than the {LESSON_HEADS} of the largest lesson");
+        let spot = if sizes.num_heads > LESSON_HEADS {
+            keys.spot.key("num_heads")
+        } else {
+            file.inputs.spot.clone()
+        };
         let why = "each head has scores, weights and an output of its own";
         return reader.fault(&spot, what, why, "take fewer heads or sequences");
     }
     let kept = kept(file, sizes);
-    if kept > MAX_KEPT {
+    if kept > KEPT_NUMBERS {
         let what = format!(
-            "the steps would have {kept} numbers in all, more than the {MAX_KEPT} that are kept at once"
+            "the steps would have {kept} numbers in all, more than the {KEPT_NUMBERS} that are kept at once"
         );
         let why = format!(
             "{per}{}, each with scores and weights of {} × {}",
@@ -134,9 +132,9 @@ impl StackBudget {
         for (name, rows) in
             [("W_1 and W_2 (d_model × d_ff)", d_model), ("the feed-forward network (n × d_ff)", n)]
         {
-            if rows * d_ff > MAX_CELLS as u128 {
+            if rows * d_ff > MATRIX_NUMBERS as u128 {
                 let what = format!(
-                    "{name} would have {} numbers, more than the {MAX_CELLS} of the largest matrix",
+                    "{name} would have {} numbers, more than the {MATRIX_NUMBERS} of the largest matrix",
                     rows * d_ff
                 );
                 let why = format!("d_model {d_model}, d_ff {d_ff}, n {n}");
@@ -153,15 +151,17 @@ impl StackBudget {
             all if all == self.all => counted(all, "layer"),
             some => format!("the first {some} of {} layers", self.all),
         };
-        if self.heads > MAX_HEADS {
-            let what =
-                format!("{these} have {} heads, more than the {MAX_HEADS} of the largest lesson", self.heads);
+        if self.heads > LESSON_HEADS {
+            let what = format!(
+                "{these} have {} heads, more than the {LESSON_HEADS} of the largest lesson",
+                self.heads
+            );
             let why = "each head has scores, weights and an output of its own";
             return reader.fault(spot, what, why, "take fewer layers or heads");
         }
-        if self.numbers > MAX_KEPT {
+        if self.numbers > KEPT_NUMBERS {
             let what = format!(
-                "{these} would have {} numbers in all, more than the {MAX_KEPT} that are kept at once",
+                "{these} would have {} numbers in all, more than the {KEPT_NUMBERS} that are kept at once",
                 self.numbers
             );
             let why = "every layer has steps and matrices of its own";

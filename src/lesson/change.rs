@@ -7,9 +7,10 @@ use nalgebra::DMatrix;
 use serde_yaml::{Mapping, Value};
 
 use super::quantity::{Figure, Numbers};
-use super::reader::{FAULTS_TOLD, Reader, counted};
+use super::reader::{Reader, counted};
 use super::{Language, Options, Problem, Quantity, file, guard, rules};
 use crate::fault::{Fault, Faults, Outcome, Place};
+use crate::limits::FAULTS;
 use crate::plan::StepId;
 
 /// What faults of a change are in, as they say.
@@ -105,7 +106,7 @@ impl Problem {
 
 fn of_the_change(faults: impl Iterator<Item = (Fault, String)>, untold: usize) -> Faults {
     let mut told: Vec<Fault> = faults
-        .take(FAULTS_TOLD)
+        .take(FAULTS)
         .map(|(fault, path)| fault.at(Place { source: CHANGE.to_owned(), path, ..Place::default() }))
         .collect();
     if untold > 0 {

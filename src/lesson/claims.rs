@@ -6,6 +6,7 @@ use super::places::walk;
 use super::reader::{Given, Node, Reader, Section};
 use super::{Claim, Listed, Said};
 use crate::arrays::Array;
+use crate::limits::LESSON_SIZE;
 
 /// How far off a whole number may be: nothing but rounding.
 const WHOLE: f64 = 1e-9;
@@ -34,8 +35,7 @@ fn claim(node: &Node, reader: &mut Reader) -> Option<Claim> {
 fn listed(node: &Node, section: &Section, reader: &mut Reader) -> Option<Listed> {
     let shown = section.given("step", reader, course::step_in_run);
     let index = |key: &str, reader: &mut Reader| {
-        section
-            .given(key, reader, |node, reader| Some(node.whole(reader, 1, super::arrays_in::MAX_SIZE)? - 1))
+        section.given(key, reader, |node, reader| Some(node.whole(reader, 1, LESSON_SIZE)? - 1))
     };
     let (row, column) = (index("row", reader), index("column", reader));
     let tolerance = section.given("tolerance", reader, |node, reader| match node.number(reader)? {

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use nalgebra::DMatrix;
 
-use super::arrays_in::{Draw, MAX_SIZE, Source, Typed, sizes as in_words};
+use super::arrays_in::{Draw, Source, Typed, sizes as in_words};
 use super::file::array;
 use super::norm::vector;
 use super::random::Stream;
 use super::reader::{Given, Node, Reader, Spot};
 use super::rules::Matrices;
 use super::sizes::Sizes;
+use crate::limits::LESSON_SIZE;
 use crate::ops::Activation;
 use crate::plan::{FfnStep, Name, StepId};
 
@@ -32,7 +33,7 @@ pub(super) fn read(node: &Node, reader: &mut Reader) -> Option<Option<TypedFfn>>
         return Some(None);
     }
     let section = node.section(&["d_ff", "activation", "w_1", "b_1", "w_2", "b_2"], reader)?;
-    let d_ff = section.given("d_ff", reader, |node, reader| node.whole(reader, 1, MAX_SIZE));
+    let d_ff = section.given("d_ff", reader, |node, reader| node.whole(reader, 1, LESSON_SIZE));
     let activation = section.given("activation", reader, |node, reader| {
         let words =
             [("gelu", Activation::Gelu), ("relu", Activation::Relu), ("identity", Activation::Identity)];

@@ -2,7 +2,7 @@
 
 use serde_yaml::Value;
 
-use super::arrays_in::{self, MAX_SIZE, Typed};
+use super::arrays_in::{self, Typed};
 use super::claims;
 use super::course::{self, Course};
 use super::layers::{self, TypedLayers};
@@ -14,6 +14,7 @@ use super::positions::{self, TypedPositions};
 use super::reader::{Given, Node, Reader, Section, Spot};
 use super::story;
 use super::{Claim, Question, Saying};
+use crate::limits::LESSON_SIZE;
 use crate::plan::Projection;
 use crate::plan::spec::{FullyMaskedRows, Scale};
 
@@ -219,7 +220,7 @@ pub(super) fn attention(node: &Node, reader: &mut Reader) -> Option<AttentionKey
         reader,
     )?;
     let size = |key: &str, reader: &mut Reader| {
-        section.given(key, reader, |node, reader| node.whole(reader, 1, MAX_SIZE))
+        section.given(key, reader, |node, reader| node.whole(reader, 1, LESSON_SIZE))
     };
     Some(AttentionKeys {
         d_model: size("d_model", reader),

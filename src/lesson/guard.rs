@@ -12,13 +12,7 @@ use saphyr_parser::{Event, Marker, Parser, ScanError};
 use super::places::{LineColumn, line, line_column};
 use super::reader::clipped;
 use crate::fault::{Fault, Place};
-
-/// Larger lessons are refused: 4 MiB hold a 512 × 512 matrix with room to spare. (So a lesson has at most two
-/// million values, and those need no limit of their own.)
-pub(super) const MAX_BYTES: usize = 4 << 20;
-
-/// Lists in lists; a lesson needs 6.
-const MAX_DEPTH: usize = 32;
+use crate::limits::{LESSON_BYTES, LESSON_DEPTH};
 
 /// So many doubled keys are told.
 const DOUBLED_TOLD: usize = 20;
@@ -78,8 +72,8 @@ pub(super) fn check(text: &str, source: &str, guarded: Guarded) -> Result<(), Ve
         path: String::new(),
         text: line(text, at.0),
     };
-    if text.len() > MAX_BYTES {
-        let what = format!("{noun} is {} bytes long, and at most {MAX_BYTES} are read", text.len());
+    if text.len() > LESSON_BYTES {
+        let what = format!("{noun} is {} bytes long, and at most {LESSON_BYTES} are read", text.len());
         return Err(vec![Fault::new(what, "", guarded.too_long()).in_source(source)]);
     }
     if let Some((index, _)) = text.char_indices().find(|(_, c)| *c == '\u{feff}') {
@@ -266,7 +260,7 @@ impl<'t> Watch<'t> {
             *at_key = true;
         }
         self.open.push(inner);
-        if self.open.len() > MAX_DEPTH {
+        if self.open.len() > LESSON_DEPTH {
             return Err((too_deep(), at));
         }
         Ok(())
@@ -274,7 +268,7 @@ impl<'t> Watch<'t> {
 }
 
 fn too_deep() -> Fault {
-    let what = format!("lists and mappings are nested deeper than {MAX_DEPTH}");
+    let what = format!("lists and mappings are nested deeper than {LESSON_DEPTH}");
     Fault::new(what, "arrays of attention have at most 4 axes", "close a bracket")
 }
 
@@ -364,7 +358,7 @@ mod tests {
         assert!(first(&"? ".repeat(100_000)).starts_with("error: a key is a list or a mapping"));
         let stairs: String = (0..1000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
         assert!(first(&stairs).starts_with("error: lists and mappings are nested deeper than 32"));
-        assert!(first(&" ".repeat(MAX_BYTES + 1)).starts_with("error: the lesson is 4194305 bytes long"));
+        assert!(first(&" ".repeat(LESSON_BYTES + 1)).starts_with("error: the lesson is 4194305 bytes long"));
         assert!(started.elapsed() < Duration::from_secs(1));
     }
 

@@ -15,11 +15,9 @@ use super::random::Stream;
 use super::reader::{Given, Node, Reader, Spot};
 use super::rules::{self, Matrices};
 use super::sizes::{self, Sequences, Sizes, Start};
+use crate::limits::LESSON_LAYERS;
 use crate::ops::LayerNorm;
 use crate::plan::{Call, FeedForward, Layer, Layers, Name, Norm, NormPlace, Projection, StepId};
-
-/// The most layers of a stack.
-const MAX_LAYERS: usize = 512;
 
 /// The section `layers`, before the sizes are known.
 #[derive(Debug, Clone)]
@@ -49,7 +47,7 @@ struct Entry {
 pub(super) fn read(node: &Node, reader: &mut Reader) -> Option<TypedLayers> {
     let known = &["count", "stack", "norm", "eps", "residual", "final_norm", "gain", "shift", "ffn"];
     let section = node.section(known, reader)?;
-    let count = section.given("count", reader, |node, reader| node.whole(reader, 1, MAX_LAYERS));
+    let count = section.given("count", reader, |node, reader| node.whole(reader, 1, LESSON_LAYERS));
     let stack = section.given("stack", reader, entries);
     let norm = section.given("norm", reader, |node, reader| {
         let words = [("pre", NormPlace::Pre), ("post", NormPlace::Post), ("none", NormPlace::None)];
@@ -111,9 +109,9 @@ pub(super) fn read(node: &Node, reader: &mut Reader) -> Option<TypedLayers> {
 fn entries(node: &Node, reader: &mut Reader) -> Option<Vec<Entry>> {
     let remedy = "write stack: [{}, {projections: {w_o: zeros}}]";
     let items = node.items(reader, "a list with one entry a layer", remedy)?;
-    if items.is_empty() || items.len() > MAX_LAYERS {
+    if items.is_empty() || items.len() > LESSON_LAYERS {
         let what =
-            format!("{} has {} layers, but there must be from 1 to {MAX_LAYERS}", node.spot, items.len());
+            format!("{} has {} layers, but there must be from 1 to {LESSON_LAYERS}", node.spot, items.len());
         return reader.fault(&node.spot, what, "", remedy);
     }
     let entries: Vec<Option<Entry>> = items.iter().map(|item| entry(item, reader)).collect();

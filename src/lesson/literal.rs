@@ -2,9 +2,9 @@
 
 use serde_yaml::Value;
 
-use super::arrays_in::MAX_CELLS;
 use super::reader::{Node, Reader, Spot, counted, describe};
 use crate::arrays::{Array, Kind};
+use crate::limits::MATRIX_NUMBERS;
 
 /// After so many faults in one array the rest is only counted.
 const FAULTS_SHOWN: usize = 6;
@@ -123,8 +123,8 @@ pub(super) fn literal(node: &Node, reader: &mut Reader, cells: Cells) -> Option<
     if wrong > 0 {
         return None;
     }
-    if data.len() > MAX_CELLS {
-        let what = format!("{} has more than the {MAX_CELLS} numbers that a matrix may have", node.spot);
+    if data.len() > MATRIX_NUMBERS {
+        let what = format!("{} has more than the {MATRIX_NUMBERS} numbers that a matrix may have", node.spot);
         return reader.fault(&node.spot, what, "every number is kept, to be shown", "take smaller sizes");
     }
     let kind = if cells == Cells::Flags { Kind::Bool } else { Kind::F64 };

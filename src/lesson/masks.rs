@@ -9,6 +9,7 @@ use super::random::Stream;
 use super::reader::{Node, Reader, Spot, counted, near, whole_number};
 use super::sizes::Sizes;
 use crate::arrays::Array;
+use crate::limits::MASK_REACH;
 use crate::plan::spec::{Alignment, Mask};
 
 /// A mask before the sizes are known.
@@ -26,9 +27,6 @@ pub(super) enum TypedMask {
 
 const FORMS: &str = "causal, {causal: top-left}, {causal: {offset: 2}}, {window: 3}, {window: {left: 2, right: 0}}, \
                      {key_padding: […]}, {allow: [[…]]}, {add: [[…]]}, or a list of them";
-
-/// The furthest that a diagonal may be shifted or a window reach.
-const FAR: i128 = 1_000_000_000;
 
 /// Reads one mask or a list of masks.
 pub(super) fn read(node: &Node, reader: &mut Reader) -> Option<Vec<TypedMask>> {
@@ -83,9 +81,10 @@ fn causal(node: &Node, reader: &mut Reader) -> Option<TypedMask> {
 /// A whole number that may be negative: the offset of a diagonal.
 pub(super) fn signed(node: &Node, reader: &mut Reader) -> Option<i64> {
     match whole_number(node.value) {
-        Some(number) if (-FAR..=FAR).contains(&number) => i64::try_from(number).ok(),
+        Some(number) if (-MASK_REACH..=MASK_REACH).contains(&number) => i64::try_from(number).ok(),
         Some(number) => {
-            let what = format!("{} is {number}, but it must be between {} and {FAR}", node.spot, -FAR);
+            let what =
+                format!("{} is {number}, but it must be between {} and {MASK_REACH}", node.spot, -MASK_REACH);
             reader.fault(&node.spot, what, "", "an offset of a few tokens is enough")
         }
         None => node.refuse(reader, "a whole number", node.how_to_write(2)),
@@ -103,13 +102,13 @@ fn window(node: &Node, reader: &mut Reader) -> Option<TypedMask> {
                 "write {window: 1} or more",
             );
         }
-        let keys = node.whole(reader, 1, FAR as usize)?;
+        let keys = node.whole(reader, 1, MASK_REACH as usize)?;
         let mask = Mask::Window { left: Some(keys - 1), right: Some(0), alignment: Alignment::BottomRight };
         return Some(TypedMask::Ready(mask));
     }
     let section = node.section(&["left", "right", "offset"], reader)?;
     let reach = |key: &str, reader: &mut Reader| {
-        section.given(key, reader, |node, reader| node.whole(reader, 0, FAR as usize))
+        section.given(key, reader, |node, reader| node.whole(reader, 0, MASK_REACH as usize))
     };
     let (left, right) = (reach("left", reader), reach("right", reader));
     let offset = section.given("offset", reader, signed);

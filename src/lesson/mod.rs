@@ -51,6 +51,7 @@ use nalgebra::DMatrix;
 
 use crate::arrays;
 use crate::fault::{Fault, Faults, Outcome, Place, reason};
+use crate::limits::{FAULTS, LESSON_BYTES};
 use crate::plan::{Attention, Layers, StepId};
 
 pub use change::{Origin, merged, substituted};
@@ -131,14 +132,14 @@ fn cannot_open(path: &Path, error: &std::io::Error) -> Fault {
 /// The text of a file, as far as it may be long.
 fn text_of(file: impl Read, source: &str) -> Outcome<String> {
     let mut bytes = Vec::new();
-    let limit = guard::MAX_BYTES as u64 + 1;
+    let limit = LESSON_BYTES as u64 + 1;
     if let Err(error) = file.take(limit).read_to_end(&mut bytes) {
         let fault =
             Fault::new(format!("{source} cannot be read"), reason(&error), "copy it, and try with the copy");
         return Err(Faults::from(fault.in_source(source)));
     }
-    if bytes.len() > guard::MAX_BYTES {
-        let what = format!("{source} is longer than the {} bytes that are read", guard::MAX_BYTES);
+    if bytes.len() > LESSON_BYTES {
+        let what = format!("{source} is longer than the {} bytes that are read", LESSON_BYTES);
         let remedy = "keep large arrays in files of their own: {file: w.npy}";
         return Err(Faults::from(
             Fault::new(what, "a lesson is a text that people read", remedy).in_source(source),
@@ -370,8 +371,8 @@ impl Problem {
     /// Faults of what the lesson says, at the paths of their values (`course[3].say`), each with line and column; those that
     /// are too many are counted.
     pub fn told(&self, source: &str, found: Vec<(Fault, String)>) -> Vec<Fault> {
-        let untold = found.len().saturating_sub(reader::FAULTS_TOLD);
-        let found = found.into_iter().take(reader::FAULTS_TOLD);
+        let untold = found.len().saturating_sub(FAULTS);
+        let found = found.into_iter().take(FAULTS);
         let spotted = found.map(|(fault, path)| (fault, reader::Spot::at(path))).collect();
         places::told(&self.text, source, spotted, untold)
     }

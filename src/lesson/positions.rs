@@ -9,6 +9,7 @@ use super::norm::vector;
 use super::random::Stream;
 use super::reader::{Given, Node, Reader, Section, Spot};
 use super::sizes::Sizes;
+use crate::limits::LESSON_SIZE;
 use crate::plan::spec::{Alignment, Positions, RopeLayout, RopeSpec, alibi_slopes};
 
 /// Positions before the sizes are known.
@@ -107,7 +108,7 @@ fn read_rope(node: &Node, reader: &mut Reader) -> Option<TypedRope> {
         node.word(reader, &[("half-split", RopeLayout::HalfSplit), ("interleaved", RopeLayout::Interleaved)])
     });
     let dims = section.given("dims", reader, |node, reader| {
-        let dims = node.whole(reader, 2, arrays_in::MAX_SIZE)?;
+        let dims = node.whole(reader, 2, LESSON_SIZE)?;
         if dims % 2 == 0 {
             return Some(dims);
         }

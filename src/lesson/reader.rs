@@ -7,6 +7,7 @@ use serde_yaml::{Mapping, Value};
 
 use super::{Language, Options};
 use crate::fault::{self, Fault};
+use crate::limits::FAULTS;
 
 /// Where in the file a value stands: `projections.w_q[2][3]` is the third number of the second row.
 ///
@@ -121,9 +122,6 @@ impl<T> Given<T> {
     }
 }
 
-/// So many faults are told; the rest of a hopeless file is only counted.
-pub(super) const FAULTS_TOLD: usize = 100;
-
 /// Reads a lesson, and keeps what is wrong with it until everything has been looked at.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
@@ -149,7 +147,7 @@ impl<'a> Reader<'a> {
         why: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Option<T> {
-        if self.faults.len() == FAULTS_TOLD {
+        if self.faults.len() == FAULTS {
             self.untold += 1;
             return None;
         }

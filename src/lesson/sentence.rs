@@ -4,6 +4,7 @@ use super::quantity::{Kind, Quantity, is_meant};
 use super::reader::{Reader, Spot};
 use super::step_names;
 use super::story::{NotACell, cell};
+use crate::limits::PRECISION;
 use crate::number::Form;
 use crate::plan::StepId;
 
@@ -148,7 +149,7 @@ fn formed(text: &str) -> (&str, Form) {
     let form = |text: &str| {
         let (digits, is_share) = text.strip_suffix('%').map_or((text, false), |digits| (digits, true));
         match digits.parse::<u8>() {
-            Ok(digits) if digits <= MOST_DIGITS => {
+            Ok(digits) if digits <= PRECISION => {
                 let digits = usize::from(digits);
                 Some(if is_share { Form::Percent(digits) } else { Form::Decimals(digits) })
             }
@@ -164,9 +165,6 @@ fn formed(text: &str) -> (&str, Form) {
         None => (text, Form::Page),
     }
 }
-
-/// A double has no more.
-const MOST_DIGITS: u8 = 17;
 
 /// Whether everything between braces that was meant to be a number is one; if not, that is noted.
 pub(super) fn check(sentence: &str, spot: &Spot, reader: &mut Reader) -> Option<()> {

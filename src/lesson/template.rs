@@ -8,13 +8,11 @@ use std::path::Path;
 use super::random::{Stream, integers};
 use super::{Options, parse};
 use crate::fault::{Fault, Faults, Outcome, commands};
+use crate::limits::DRAFT_SIZE;
 use crate::ops::Arithmetic;
 use crate::plan::{Head, HeadStep};
 use crate::trace::Keep;
 use crate::words::t;
-
-/// The most tokens and the largest d_model of a draft: a lesson is read by people, number by number.
-pub const MOST: usize = 64;
 
 /// What a draft is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,9 +80,9 @@ impl Template {
             ("numbers a token (d_model)", "--d-model", *d_model),
             ("heads", "--num-heads", *num_heads),
         ] {
-            if !(1..=MOST).contains(&size) {
+            if !(1..=DRAFT_SIZE).contains(&size) {
                 let why = "a lesson is followed number by number";
-                let remedy = format!("take 1 to {MOST}; larger ones can be typed into the file");
+                let remedy = format!("take 1 to {DRAFT_SIZE}; larger ones can be typed into the file");
                 return Err(Fault::new(format!("a new lesson cannot have {size} {what}"), why, remedy)
                     .in_source(flag));
             }

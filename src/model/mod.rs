@@ -15,7 +15,6 @@ pub mod builtin;
 pub mod checkpoint;
 mod folder;
 pub mod layer;
-pub mod limits;
 pub mod readout;
 pub mod task;
 pub mod text;

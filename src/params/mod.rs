@@ -22,6 +22,8 @@ pub use report::Report;
 pub use settings::{Key, Origin, Settings};
 pub use sweep::Sweep;
 
+use crate::limits::DIVISORS_OF;
+
 /// All divisors of a count in ascending order; none for 0.
 ///
 /// Takes √count steps.
@@ -33,12 +35,9 @@ pub(crate) fn divisors(count: u64) -> Vec<u64> {
     all
 }
 
-/// Counts beyond this are not searched for divisors: nobody has so many heads, and it would take seconds.
-const MOST_SEARCHED: u64 = 1 << 40;
-
 /// The divisors of `count` on either side of `near`, as a person would be offered them: `4 or 8`.
 pub(crate) fn neighbours(count: u64, near: u64) -> String {
-    if count > MOST_SEARCHED {
+    if count > DIVISORS_OF {
         return "that divides it".to_owned();
     }
     let all = divisors(count);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::presets::{BASE, Preset};
 use super::{Biases, Layer, neighbours};
 use crate::fault::{Fault, Faults, Outcome};
+use crate::limits::{COUNTED_LAYERS, COUNTED_SIZE};
 use crate::words::{n, t};
 
 /// A size that can be given.
@@ -87,7 +88,7 @@ impl Key {
 
     /// The largest that is counted. Every layer is listed in JSON, so there are fewer of those.
     pub fn largest(self) -> u64 {
-        if self == Self::Layers { 10_000 } else { 1_000_000_000 }
+        if self == Self::Layers { COUNTED_LAYERS } else { COUNTED_SIZE }
     }
 
     /// Reads what stood behind a flag.

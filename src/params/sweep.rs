@@ -3,6 +3,7 @@
 use super::settings::{Key, Settings, Shape};
 use super::{Dtype, report};
 use crate::fault::{Fault, Faults, Outcome, nearest};
+use crate::limits::SWEEP_VALUES;
 use crate::words::n;
 
 /// What a sweep asks for: `num-heads=1,4,8`.
@@ -155,9 +156,6 @@ pub const MEASURED: [Measured; 5] = [
 
 /// Sizes that can be swept.
 const KEYS: [Key; 6] = [Key::NumHeads, Key::NumKvHeads, Key::SeqLen, Key::DModel, Key::Batch, Key::Layers];
-/// Values in one sweep.
-const MOST_VALUES: usize = 1000;
-
 impl SweepOver {
     /// Reads `num-heads=1,4,8,16,32`.
     ///
@@ -188,8 +186,8 @@ impl SweepOver {
             );
             return Err(at(fault).into());
         };
-        if values.split(',').count() > MOST_VALUES {
-            let what = format!("a sweep of more than {MOST_VALUES} values");
+        if values.split(',').count() > SWEEP_VALUES {
+            let what = format!("a sweep of more than {SWEEP_VALUES} values");
             return Err(at(Fault::new(what, "one table holds them all", "fewer values")).into());
         }
         let (good, bad): (Vec<_>, Vec<_>) =

@@ -6,12 +6,10 @@ use std::sync::Arc;
 use crate::exact::Exact;
 use crate::fault::{Fault, Faults, Outcome};
 use crate::lesson::Problem;
+use crate::limits::STEPPER_NUMBERS;
 use crate::ops::Arithmetic;
 use crate::plan::{Call, Inputs, Plan, StepId, attention};
 use crate::trace::{Cell, Keep, Trace, run_plan};
-
-/// How many numbers a trace may hold to be computed again after every edit, while a person waits.
-const MOST_NUMBERS: u128 = 1 << 22;
 
 /// A problem that can be changed; the trace always follows from what is given.
 pub(super) struct Bench {
@@ -36,9 +34,9 @@ impl Bench {
         let call = problem.call();
         let plan = attention::plan(&call).map_err(Faults::from)?;
         let numbers: u128 = plan.steps().iter().map(|step| step.shape.0 as u128 * step.shape.1 as u128).sum();
-        if numbers > MOST_NUMBERS {
+        if numbers > STEPPER_NUMBERS {
             let what = format!(
-                "its steps hold {numbers} numbers, too many to step through ({MOST_NUMBERS} are the most)"
+                "its steps hold {numbers} numbers, too many to step through ({STEPPER_NUMBERS} are the most)"
             );
             let why = "everything is computed again after each edit, while you wait";
             let remedy = "leave --interactive away, and narrow the page with --steps or --summary";

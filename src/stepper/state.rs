@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::bench::{Bench, Masks};
 use crate::fault::{Faults, Outcome};
 use crate::lesson::Problem;
+use crate::limits::PRECISION;
 use crate::plan::{Name, Step, StepId};
 use crate::trace::Cell;
 use crate::views::Scene;
@@ -12,8 +13,6 @@ use crate::views::derivation::figure;
 use crate::views::page::{Layout, Page};
 use crate::words::t;
 
-/// Most digits after the point: a number in full has no more.
-const MOST_DIGITS: usize = 17;
 /// Most letters of what is typed: no number and no name of a step is longer.
 const MOST_TYPED: usize = 60;
 
@@ -224,7 +223,7 @@ impl State {
                 };
             }
             Action::Exact => self.bench.toggle_exact(),
-            Action::MoreDigits => self.page.digits = (self.page.digits + 1).min(MOST_DIGITS),
+            Action::MoreDigits => self.page.digits = (self.page.digits + 1).min(PRECISION.into()),
             Action::FewerDigits => self.page.digits = self.page.digits.saturating_sub(1),
             Action::Help => self.view = View::Help(0),
             Action::Redraw => return After::Redraw,

@@ -20,6 +20,7 @@ use super::signals::{self, Signals};
 use super::state::{After, State};
 use super::theme::Theme;
 use super::{draw, keys};
+use crate::limits::SCREEN_CELLS;
 
 /// How long a signal may wait to be heeded.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -92,10 +93,9 @@ pub(super) fn session(state: &mut State, theme: Theme) -> io::Result<()> {
 
 /// A terminal may claim any size, up to 65,535 × 65,535, and all of it would be kept twice.
 fn refuse_a_boundless_screen() -> io::Result<()> {
-    const MOST: usize = 1_000_000;
     let (columns, rows) = ratatui::crossterm::terminal::size()?;
     match usize::from(columns) * usize::from(rows) {
-        0..=MOST => Ok(()),
+        0..=SCREEN_CELLS => Ok(()),
         _ => Err(io::Error::other(format!("it claims to be {columns} columns wide and {rows} rows high"))),
     }
 }

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::Trace;
 use super::term::Term;
+use crate::limits::TREE_DERIVATIONS;
 use crate::ops::{Expr, Operation};
 use crate::plan::{Step, StepId};
 
@@ -78,9 +79,6 @@ pub enum Depth {
 
 /// A tree of so many derivations can be read on a page.
 const READABLE: usize = 40;
-/// No tree has more; deeper ones end here and say so.
-const MOST: usize = 5_000;
-
 impl Branch {
     /// The cell whose arithmetic this is: the cell itself, or the one that it was copied from in the end.
     pub fn derived(&self) -> Cell {
@@ -166,7 +164,7 @@ impl Trace<f64> {
         let mut sizes = Vec::new();
         let mut seen = HashSet::new();
         let mut level: Vec<Cell> = cells.iter().map(|cell| self.uncopied(*cell)).collect();
-        while !level.is_empty() && seen.len() <= MOST {
+        while !level.is_empty() && seen.len() <= TREE_DERIVATIONS {
             level.retain(|cell| seen.insert(*cell));
             sizes.push(seen.len());
             level =
@@ -181,7 +179,7 @@ impl Trace<f64> {
         let mut waiting: VecDeque<(Cell, usize)> =
             cells.iter().map(|cell| (self.uncopied(*cell), 0)).collect();
         while let Some((cell, level)) = waiting.pop_front() {
-            if within.len() < MOST.max(cells.len()) && within.insert(cell) && level < levels {
+            if within.len() < TREE_DERIVATIONS.max(cells.len()) && within.insert(cell) && level < levels {
                 waiting.extend(self.behind(cell).into_iter().map(|cell| (self.uncopied(cell), level + 1)));
             }
         }

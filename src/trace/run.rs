@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::overflow::refuse_overflow;
 use super::{Trace, Value};
 use crate::fault::{Fault, Outcome};
+use crate::limits::KEPT_NUMBERS;
 use crate::ops::{Arithmetic, Op, Operation, Real, View};
 use crate::plan::{Inputs, Plan, Source, Step, StepId};
 
@@ -44,9 +45,6 @@ fn run_of_heads(plan: &Plan, from: usize) -> usize {
     let heads = |step: &&Step| step.id.head().is_some() && !step.inputs.is_empty();
     from + plan.steps()[from..].iter().take_while(heads).count()
 }
-
-/// How many numbers a trace keeps at most: 2 GiB of f64.
-const MOST_NUMBERS: u128 = 1 << 28;
 
 /// Whether an operation only looks at a part of its input.
 fn looks_only(op: &Op) -> bool {
@@ -148,13 +146,13 @@ impl<'a, T: Real> Engine<'a, T> {
         let kept =
             self.plan.steps().iter().zip(&self.kept).filter(|(step, kept)| **kept && !looks_only(&step.op));
         let numbers: u128 = kept.map(|(step, _)| step.shape.0 as u128 * step.shape.1 as u128).sum();
-        if numbers <= MOST_NUMBERS {
+        if numbers <= KEPT_NUMBERS {
             return Ok(());
         }
         let gibibytes = |numbers: u128| numbers as f64 * size_of::<T>() as f64 / f64::from(1u32 << 30);
         Err(Fault::new(
             format!("this would hold {numbers} numbers at once ({:.1} GiB)", gibibytes(numbers)),
-            format!("at most {MOST_NUMBERS} are kept ({:.1} GiB)", gibibytes(MOST_NUMBERS)),
+            format!("at most {KEPT_NUMBERS} are kept ({:.1} GiB)", gibibytes(KEPT_NUMBERS)),
             "choose fewer steps (--steps), heads (--heads) or variants, or larger tiles",
         )
         .into())

@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::fault::{Fault, Faults, Outcome, reason};
+use crate::limits::TEXTS_BYTES;
 
-/// Bytes of a file of texts at most.
-const MOST_BYTES: u64 = 1 << 26;
 /// A bar appears where texts take longer than this.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -34,9 +33,9 @@ pub(super) fn lines(path: &Path) -> Outcome<Vec<(usize, String)>> {
         false => Box::new(std::fs::File::open(path).map_err(|error| unreadable(&error))?),
     };
     let mut text = String::new();
-    input.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|error| unreadable(&error))?;
-    if text.len() as u64 > MOST_BYTES {
-        let why = format!("at most {MOST_BYTES} bytes are read");
+    input.take(TEXTS_BYTES + 1).read_to_string(&mut text).map_err(|error| unreadable(&error))?;
+    if text.len() as u64 > TEXTS_BYTES {
+        let why = format!("at most {TEXTS_BYTES} bytes are read");
         return Err(refused("these are too many texts", why, "split the file"));
     }
     let numbered = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim().to_owned()));

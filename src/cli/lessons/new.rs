@@ -9,7 +9,8 @@ use clap::{Args, ValueEnum};
 use crate::cli::output::{self, Content};
 use crate::cli::{Common, Ending};
 use crate::fault::{Fault, Outcome, reason, visible};
-use crate::lesson::template::{MOST, Mask, Numbers, Template};
+use crate::lesson::template::{Mask, Numbers, Template};
+use crate::limits::{DRAFT_ANSWER_BYTES, DRAFT_SIZE};
 use crate::words::t;
 
 #[derive(Debug, Args)]
@@ -65,15 +66,19 @@ enum Source {
 fn tokens(text: &str) -> Result<Tokens, String> {
     let names: Vec<String> = text.split([',', '，']).map(|name| name.trim().to_owned()).collect();
     match names.len() {
-        1..=MOST => Ok(Tokens(names)),
-        many => Err(t!("%{many} tokens are more than the %{most} of a new lesson", many = many, most = MOST)),
+        1..=DRAFT_SIZE => Ok(Tokens(names)),
+        many => Err(t!(
+            "%{many} tokens are more than the %{most} of a new lesson",
+            many = many,
+            most = DRAFT_SIZE
+        )),
     }
 }
 
 fn size(text: &str) -> Result<usize, String> {
     match text.trim().parse() {
-        Ok(size) if (1..=MOST).contains(&size) => Ok(size),
-        _ => Err(t!("a whole number from 1 to %{most} is needed", most = MOST)),
+        Ok(size) if (1..=DRAFT_SIZE).contains(&size) => Ok(size),
+        _ => Err(t!("a whole number from 1 to %{most} is needed", most = DRAFT_SIZE)),
     }
 }
 
@@ -188,8 +193,9 @@ impl<I: BufRead, O: Write> Interview<I, O> {
             // Where nobody can read the questions any more, the answers will tell.
             let _ = write!(self.output, "{question} [{default}]: ").and_then(|()| self.output.flush());
             let mut line = Vec::new();
-            let length =
-                Read::take(&mut self.input, LONGEST).read_until(b'\n', &mut line).map_err(|error| {
+            let length = Read::take(&mut self.input, DRAFT_ANSWER_BYTES)
+                .read_until(b'\n', &mut line)
+                .map_err(|error| {
                     Fault::new(
                         "the answer cannot be read",
                         reason(&error),
@@ -216,12 +222,9 @@ impl<I: BufRead, O: Write> Interview<I, O> {
     }
 }
 
-/// Bytes of an answer that are read at once.
-const LONGEST: u64 = 10_000;
-
 /// Two numbers a head, four where the number of heads is open too.
 fn default_d_model(heads: Option<usize>) -> usize {
-    heads.map_or(4, |heads| (2 * heads).min(MOST))
+    heads.map_or(4, |heads| (2 * heads).min(DRAFT_SIZE))
 }
 
 fn default_heads(d_model: usize) -> usize {

@@ -8,11 +8,7 @@
 //! ```
 
 use super::Unreadable;
-
-/// No answer is longer, in characters.
-const LONGEST: usize = 500;
-/// Nor are its brackets nested deeper.
-const DEEPEST: usize = 32;
+use crate::limits::{ANSWER_CHARACTERS, ANSWER_DEPTH};
 
 /// One of the numbers that were typed.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,8 +86,8 @@ impl Expr {
 
 /// Reads one number, or several: `several` decides what `1 -1` is.
 pub(super) fn read(text: &str, several: bool) -> Result<Vec<Item>, Unreadable> {
-    let letters: Vec<char> = text.chars().take(LONGEST + 1).collect();
-    if letters.len() > LONGEST {
+    let letters: Vec<char> = text.chars().take(ANSWER_CHARACTERS + 1).collect();
+    if letters.len() > ANSWER_CHARACTERS {
         return Err(Unreadable::TooLong);
     }
     let mut parser = Parser { letters, at: 0, several, depth: 0, literals: Vec::new() };
@@ -330,7 +326,7 @@ impl Parser {
     }
 
     fn deeper<T>(&mut self, part: impl FnOnce(&mut Self) -> Result<T, Unreadable>) -> Result<T, Unreadable> {
-        if self.depth >= DEEPEST {
+        if self.depth >= ANSWER_DEPTH {
             return Err(Unreadable::TooDeep);
         }
         self.depth += 1;

@@ -8,16 +8,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::fault::{Fault, nearest, visible};
+use crate::limits::{DRAWN_D_MODEL, DRAWN_TOKENS, EXERCISES};
 
 /// What the name of a drawn exercise begins with.
 pub const PREFIX: &str = "random:";
-
-/// Most tokens of a drawn exercise.
-pub const MOST_TOKENS: usize = 8;
-/// Widest d_model of a drawn exercise.
-pub const WIDEST: usize = 16;
-/// Most exercises of one seed.
-pub const MOST_EXERCISES: u32 = 1000;
 
 /// The mask of a drawn exercise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,7 +54,7 @@ impl Drawing {
     ///
     /// # Errors
     /// Sizes that no one computes by hand, or that leave the softmax nothing to do; heads that do not divide d_model; an
-    /// exercise beyond [`MOST_EXERCISES`].
+    /// exercise beyond [`EXERCISES`].
     pub fn checked(
         seed: u64,
         d_model: usize,
@@ -69,19 +63,20 @@ impl Drawing {
         mask: Masked,
         exercise: u32,
     ) -> Result<Self, Fault> {
-        if !(2..=MOST_TOKENS).contains(&tokens) {
+        if !(2..=DRAWN_TOKENS).contains(&tokens) {
             let why = match tokens {
                 0 | 1 => "with one key the softmax has nothing to choose: its weight is always 1".to_owned(),
                 _ => {
                     format!("every head has tokens × tokens scores, and {tokens} would fill a page with them")
                 }
             };
-            let remedy = format!("choose from 2 to {MOST_TOKENS}");
+            let remedy = format!("choose from 2 to {DRAWN_TOKENS}");
             return Err(Fault::new(format!("{tokens} tokens are not drawn"), why, remedy).in_source("tokens"));
         }
-        if !(2..=WIDEST).contains(&d_model) {
-            let why =
-                format!("an exercise for paper is from 2 to {WIDEST} wide: more does not fit the sheet");
+        if !(2..=DRAWN_D_MODEL).contains(&d_model) {
+            let why = format!(
+                "an exercise for paper is from 2 to {DRAWN_D_MODEL} wide: more does not fit the sheet"
+            );
             let remedy = "choose 4 or 8";
             return Err(
                 Fault::new(format!("d_model = {d_model} is not drawn"), why, remedy).in_source("d-model")
@@ -101,8 +96,8 @@ impl Drawing {
                 Fault::new(what, why, format!("choose heads from {}", list.join(", "))).in_source("heads")
             );
         }
-        if !(1..=MOST_EXERCISES).contains(&exercise) {
-            let why = format!("exercises count from 1, and a seed has {MOST_EXERCISES}");
+        if !(1..=EXERCISES).contains(&exercise) {
+            let why = format!("exercises count from 1, and a seed has {EXERCISES}");
             let what = format!("there is no exercise {exercise}");
             return Err(Fault::new(what, why, "take another seed").in_source("exercise"));
         }

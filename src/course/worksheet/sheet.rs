@@ -2,6 +2,7 @@
 
 use crate::fault::{Fault, Outcome};
 use crate::lesson::Problem;
+use crate::limits::{PAPER_SIDE, PAPER_STEPS};
 use crate::ops::{Layout, Op, Scale};
 use crate::plan::{Attention, HeadStep, Name, Step, StepId, names};
 use crate::trace::{Cell, Trace};
@@ -99,10 +100,6 @@ impl Table {
     }
 }
 
-/// Most rows and most columns of a table on paper.
-const LONGEST: usize = 16;
-/// Most tables of an exercise.
-const MOST_TABLES: usize = 100;
 /// Most letters of a row's or a column's name.
 const ROOM_OF_NAMES: usize = 12;
 
@@ -112,16 +109,17 @@ const ROOM_OF_NAMES: usize = 12;
 /// A step of more than 16 rows or columns; too many steps.
 pub fn fits_paper(steps: &[Step]) -> Outcome<()> {
     let remedy = "take a smaller lesson: up to 8 tokens and d_model = 16 make a good sheet";
-    if let Some(step) = steps.iter().find(|step| step.shape.0.max(step.shape.1) > LONGEST) {
+    if let Some(step) = steps.iter().find(|step| step.shape.0.max(step.shape.1) > PAPER_SIDE) {
         let (rows, columns) = step.shape;
         let what = format!("{} is {rows} × {columns}, too large for a sheet of paper", step.id);
-        let why =
-            format!("a page holds tables of up to {LONGEST} × {LONGEST} numbers that a person can fill in");
+        let why = format!(
+            "a page holds tables of up to {PAPER_SIDE} × {PAPER_SIDE} numbers that a person can fill in"
+        );
         return Err(Fault::new(what, why, remedy).in_source("LESSON").into());
     }
-    if steps.len() > 2 * MOST_TABLES {
+    if steps.len() > PAPER_STEPS {
         let what = format!("the lesson has {} steps, too many for a sheet of paper", steps.len());
-        let why = format!("up to {} are computed by hand", 2 * MOST_TABLES);
+        let why = format!("up to {PAPER_STEPS} are computed by hand");
         return Err(Fault::new(what, why, remedy).in_source("LESSON").into());
     }
     Ok(())

@@ -8,9 +8,7 @@ use super::parts::sentence;
 use super::runs::{change, missing, word};
 use super::{Course, Figure, Figures, Line, Part, Plot, Timing};
 use crate::lesson::Quantity;
-
-/// The most values that `$` takes: each is a lesson to be computed.
-const MOST_VALUES: usize = 200;
+use crate::limits::PLOT_VALUES;
 
 /// Reads an expression: a text, or a number alone.
 pub(in crate::lesson) fn quantity(node: &Node, reader: &mut Reader) -> Option<Quantity> {
@@ -165,8 +163,8 @@ fn axis(node: &Node, reader: &mut Reader) -> Option<(String, Vec<f64>, bool)> {
     let is_log = log.good().copied().unwrap_or(false);
     let values = section.given("values", reader, |node, reader| {
         let items = node.items(reader, "a list of numbers", example)?;
-        if items.is_empty() || items.len() > MOST_VALUES {
-            return node.refuse(reader, &format!("1 to {MOST_VALUES} numbers"), example);
+        if items.is_empty() || items.len() > PLOT_VALUES {
+            return node.refuse(reader, &format!("1 to {PLOT_VALUES} numbers"), example);
         }
         let values: Vec<_> = items.iter().map(|item| item.number(reader)).collect();
         let values = values.into_iter().collect::<Option<Vec<f64>>>()?;

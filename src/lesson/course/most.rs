@@ -3,39 +3,12 @@
 use serde_yaml::Value;
 
 use super::super::reader::{Reader, Spot};
-
-/// Lists and sections by their paths (`*` is any item or name), and the most that they may hold. The largest lesson that
-/// comes with mha has a tenth of it.
-const MOST: &[(&str, usize)] = &[
-    ("story", 1_000),
-    ("claims", 2_000),
-    ("quiz", 500),
-    ("course", 500),
-    ("runs", 100),
-    ("runs.*.rewrites", 20),
-    ("quiz.*.choices", 50),
-    ("quiz.*.wrong", 50),
-    ("course.*.choices", 50),
-    ("course.*.wrong", 50),
-    ("course.*.show", 20),
-    ("course.*.watch", 20),
-    ("course.*.change", 50),
-    ("course.*.checks", 50),
-    ("course.*.hints", 20),
-    ("course.*.table.columns", 20),
-    ("course.*.table.rows", 100),
-    ("course.*.plot.lines", 20),
-    ("course.*.time.runs", 20),
-];
-
-/// Parts that take time to compute, and how many of each a course may have.
-const MOST_PARTS: &[(&str, usize)] =
-    &[("table", 50), ("plot", 20), ("command", 20), ("time", 10), ("task", 20)];
+use crate::limits::{COURSE_PARTS, LESSON_ENTRIES};
 
 /// Refuses a lesson that holds more of something than anybody could read, before any of it is read.
 pub(in crate::lesson) fn keep(root: &Value, reader: &mut Reader) -> Option<()> {
     let mut kept = true;
-    for (path, most) in MOST {
+    for (path, most) in LESSON_ENTRIES {
         for (spot, count) in sizes(root, path, Spot::root()) {
             kept &= count <= *most;
             if count > *most {
@@ -44,7 +17,7 @@ pub(in crate::lesson) fn keep(root: &Value, reader: &mut Reader) -> Option<()> {
         }
     }
     let parts = root.get("course").and_then(Value::as_sequence).map(Vec::as_slice).unwrap_or_default();
-    for (kind, most) in MOST_PARTS {
+    for (kind, most) in COURSE_PARTS {
         let places = || parts.iter().enumerate().filter(|(_, part)| part.get(kind).is_some());
         let count = places().count();
         if let Some((index, _)) = places().nth(*most) {

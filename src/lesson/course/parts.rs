@@ -2,7 +2,6 @@
 
 use serde_yaml::Value;
 
-use super::super::arrays_in::MAX_SIZE;
 use super::super::reader::{Node, Reader, counted, describe, near};
 use super::super::{sentence, story};
 use super::figures::{plot, table, timing};
@@ -10,6 +9,7 @@ use super::questions::question;
 use super::runs::word;
 use super::tasks::task;
 use super::{Command, Look, Part, Shown};
+use crate::limits::LESSON_SIZE;
 
 /// The keys that say what a part is.
 const KINDS: &[&str] = &["say", "show", "ask", "table", "plot", "command", "time", "task"];
@@ -143,7 +143,7 @@ fn command(node: &Node, reader: &mut Reader) -> Option<Command> {
         let [from, to] = items.as_slice() else {
             return node.refuse(reader, "the first and the last line", example);
         };
-        let (from, to) = (from.whole(reader, 1, MAX_SIZE)?, to.whole(reader, 1, MAX_SIZE)?);
+        let (from, to) = (from.whole(reader, 1, LESSON_SIZE)?, to.whole(reader, 1, LESSON_SIZE)?);
         if from > to {
             let what = format!("{} ends before it begins", node.spot);
             return reader.fault(&node.spot, what, counted(from, "line"), example);

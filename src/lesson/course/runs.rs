@@ -5,6 +5,7 @@ use serde_yaml::Value;
 use super::super::reader::{Given, Node, Reader};
 use super::{Rewrite, Run};
 use crate::lesson::quantity::is_run_name;
+use crate::limits::LESSON_SIZE;
 use crate::plan::rewrites::{HeadPlace, Variant};
 
 /// The keys of a lesson file that a run, a plot or a task may change: those that say what is computed.
@@ -126,7 +127,7 @@ fn one(node: &Node, key: &str, reader: &mut Reader) -> Option<Rewrite> {
                 let [first, second] = items.as_slice() else {
                     return node.refuse(reader, "two keys", example);
                 };
-                let most = super::super::arrays_in::MAX_SIZE;
+                let most = LESSON_SIZE;
                 Some([first.whole(reader, 1, most)? - 1, second.whole(reader, 1, most)? - 1])
             });
             missing(node, &[("head", head.is_absent()), ("keys", keys.is_absent())], example, reader);

@@ -4,13 +4,11 @@ use nalgebra::DMatrix;
 
 use super::evaluate::ROUNDING;
 use super::functions::Function;
+use crate::limits::RANK_SIDE;
 use crate::number;
 use crate::trace::measure::{entropy_bits, largest_difference};
 
 type Measured = Result<f64, String>;
-
-/// So many rows and columns a matrix may have whose rank is asked for: its time grows with the third power.
-const LARGEST_RANKED: usize = 128;
 
 /// Which position (from 0) a row of weights belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -240,16 +238,16 @@ fn distinct(m: &DMatrix<f64>) -> usize {
 /// Singular values above 1e-9 of the largest.
 fn rank(m: &DMatrix<f64>) -> Measured {
     let (rows, columns) = m.shape();
-    if rows.max(columns) > LARGEST_RANKED {
+    if rows.max(columns) > RANK_SIDE {
         return Err(format!(
-            "it is {rows} × {columns}, and ranks are computed up to {LARGEST_RANKED} × {LARGEST_RANKED}"
+            "it is {rows} × {columns}, and ranks are computed up to {RANK_SIDE} × {RANK_SIDE}"
         ));
     }
     let largest = m.iter().fold(0.0, |most: f64, cell| most.max(cell.abs()));
     if largest == 0.0 {
         return Ok(0.0);
     }
-    let steps = 100 * LARGEST_RANKED; // an iteration a singular value is usual
+    let steps = 100 * RANK_SIDE; // an iteration a singular value is usual
     let values = nalgebra::SVD::try_new(m / largest, false, false, f64::EPSILON, steps)
         .ok_or("its singular values cannot be computed")?
         .singular_values;

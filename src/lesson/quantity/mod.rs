@@ -33,12 +33,6 @@ use functions::Function;
 pub(super) use token::is_meant;
 pub use token::is_run_name;
 
-/// So many characters an expression may have.
-const MAX_LENGTH: usize = 2_000;
-
-/// So deep parentheses, functions, signs and powers may stand in one another.
-const MAX_NESTING: usize = 64;
-
 /// An expression over the steps of a lesson and of its runs.
 ///
 /// ```

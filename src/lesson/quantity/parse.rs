@@ -7,20 +7,21 @@
 //! atom    = number | constant | $ | "(" sum ")" | function "(" … ")" | step [part] [@run]
 //! ```
 
+use super::NotAQuantity;
 use super::expr::{Chain, Comparison, Constant, Expr, Meaning, Operator, Part, Slice};
 use super::functions::{self, COUNT, Figure, Function, SLOPE};
 use super::token::{Kind, Token, tokens};
-use super::{MAX_LENGTH, MAX_NESTING, NotAQuantity};
 use crate::lesson::step_names;
+use crate::limits::{EXPRESSION_CHARACTERS, EXPRESSION_DEPTH};
 use crate::plan::StepId;
 
 type Parsed<T> = Result<T, NotAQuantity>;
 
 /// Reads an expression.
 pub(super) fn meaning(text: &str) -> Parsed<Meaning> {
-    if text.chars().nth(MAX_LENGTH).is_some() {
-        let what = format!("it has more than {MAX_LENGTH} characters");
-        return Err(NotAQuantity::new(what, MAX_LENGTH + 1, "a short expression"));
+    if text.chars().nth(EXPRESSION_CHARACTERS).is_some() {
+        let what = format!("it has more than {EXPRESSION_CHARACTERS} characters");
+        return Err(NotAQuantity::new(what, EXPRESSION_CHARACTERS + 1, "a short expression"));
     }
     let tokens = tokens(text)?;
     let mut parser = Parser { tokens: &tokens, next: 0, depth: 0 };
@@ -91,8 +92,8 @@ impl<'a> Parser<'a> {
 
     /// What `read` reads one level deeper; never so deep that the stack would not hold.
     fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
-        if self.depth == MAX_NESTING {
-            let what = format!("it is nested more than {MAX_NESTING} deep");
+        if self.depth == EXPRESSION_DEPTH {
+            let what = format!("it is nested more than {EXPRESSION_DEPTH} deep");
             return Err(NotAQuantity::new(
                 what,
                 self.at(),

@@ -1,6 +1,7 @@
 //! The words of an expression.
 
-use super::{MAX_LENGTH, NotAQuantity, functions};
+use super::{NotAQuantity, functions};
+use crate::limits::EXPRESSION_CHARACTERS;
 use crate::plan::StepId;
 
 /// A word of an expression, and the character (from 1) at which it begins.
@@ -176,7 +177,7 @@ pub(in crate::lesson) fn is_meant(text: &str) -> bool {
     };
     let has_operator = text.contains(['+', '*', '/', '^', '=', '<', '>']);
     let mut words = text.split(|c| !is_part(c)).map(|word| word.trim_matches('.'));
-    text.chars().nth(MAX_LENGTH).is_none()
+    text.chars().nth(EXPRESSION_CHARACTERS).is_none()
         && (before('(').any(|word| functions::names().any(|name| name == word))
             || before('[').chain(before('@')).any(is_step)
             || words.any(|word| is_step(word) && (has_operator || word.contains('.'))))

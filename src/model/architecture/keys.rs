@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::fault::{Fault, Faults, Outcome, Place};
+use crate::limits::COUNTED_SIZE;
 use crate::ops::Activation;
 use crate::params::architecture::config::{Config, not_understood};
 
@@ -40,9 +41,6 @@ pub(super) struct Keys {
     pub(super) model_type: String,
     config: Config,
 }
-
-/// No config that anybody trained has more of anything that is counted.
-const MOST: u64 = 1 << 31;
 
 /// Keys that change what is computed, and the only words or numbers for which they do not: any other is refused.
 const HARMLESS: [(&str, &[&str]); 7] = [
@@ -140,10 +138,10 @@ impl Keys {
         match self.known(key)? {
             None | Some(Value::Null) => Ok(None),
             Some(value) => match value.as_u64() {
-                Some(size @ 1..=MOST) => Ok(Some(Size::new(size as usize, name))),
+                Some(size @ 1..=COUNTED_SIZE) => Ok(Some(Size::new(size as usize, name))),
                 Some(size) => {
                     let what = format!("{name} is {size}");
-                    let why = format!("it is a size from 1 to {MOST}");
+                    let why = format!("it is a size from 1 to {COUNTED_SIZE}");
                     Err(self.at(key, what, &why, "take the config.json that belongs to the weights"))
                 }
                 None => Err(self.config.no_whole_number(&name, value).into()),
@@ -261,8 +259,8 @@ impl Keys {
 
 /// A value as the config has it, cut where it is long.
 pub(super) fn shown(value: &Value) -> String {
-    const MOST: usize = 40;
+    const COUNTED_SIZE: usize = 40;
     let text = value.to_string();
-    let cut: String = text.chars().take(MOST).collect();
+    let cut: String = text.chars().take(COUNTED_SIZE).collect();
     if cut.len() < text.len() { cut + "…" } else { cut }
 }

@@ -12,7 +12,7 @@ use super::Checkpoint;
 use crate::arrays::safetensors::{Described, contents};
 use crate::arrays::{self, AGAIN};
 use crate::fault::{Fault, Outcome, Place, reason};
-use crate::model::limits;
+use crate::limits;
 
 /// Tensors in files that stay open.
 pub struct Safetensors {
@@ -20,6 +20,9 @@ pub struct Safetensors {
     shapes: BTreeMap<String, Vec<usize>>,
     places: BTreeMap<String, (usize, Described)>,
 }
+
+/// Bytes of a file that are read before they are turned into numbers: what stays in a processor's cache.
+const CHUNK_BYTES: usize = 256 << 10;
 
 impl Safetensors {
     /// Opens the files of one checkpoint; of each only its header is read.
@@ -59,7 +62,7 @@ impl Safetensors {
         let (first, count) = numbers(tensor, rows).map_err(|fault| fault.at(at()))?;
         let mut read = Vec::with_capacity(count);
         // A part that stays in the processor's cache, turned into numbers before the next one is read.
-        let mut bytes = vec![0; (count * SIZE).min(limits::CHUNK_BYTES)];
+        let mut bytes = vec![0; (count * SIZE).min(CHUNK_BYTES)];
         let mut start = tensor.start + (first * SIZE) as u64;
         while read.len() < count {
             let part = ((count - read.len()) * SIZE).min(bytes.len());

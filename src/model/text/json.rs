@@ -19,7 +19,7 @@ use tokenizers::{
     AddedToken, DecoderWrapper, NormalizerWrapper, PostProcessorWrapper, PreTokenizerWrapper, Tokenizer,
 };
 
-use super::super::limits;
+use crate::limits;
 
 /// The tokenizer, and how many times longer its replacements can make a text; or why there is none.
 pub(super) fn tokenizer(text: &[u8]) -> Result<(Tokenizer, f64), String> {
@@ -157,7 +157,7 @@ impl<'de> Visitor<'de> for PartsVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Parts, A::Error> {
         let mut parts = Parts::default();
-        let values = Cell::new(VALUES);
+        let values = Cell::new(limits::TOKENIZER_VALUES);
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 "model" => parts.model = Some(map.next_value_seed(ModelSeed(self.0))?),
@@ -213,9 +213,6 @@ impl<'de> Visitor<'de> for ModelVisitor {
         })
     }
 }
-
-/// Values in the steps of a tokenizer: what they may take in memory, whatever the file's length.
-const VALUES: usize = 1 << 16;
 
 /// JSON of so many values.
 struct Small<'a>(&'a Cell<usize>);

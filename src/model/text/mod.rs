@@ -13,8 +13,9 @@ use tokenizers::{OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer
 pub use spelling::BLANK;
 pub use tokens::Tokens;
 
-use super::{Model, limits};
+use super::Model;
 use crate::fault::{Fault, Outcome};
+use crate::limits;
 
 /// What a person gave to be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,9 +172,9 @@ fn split(model: &Model, text: &Text) -> Outcome<Passage> {
         return Err(Fault::new(what, why, remedy).into());
     };
     let length = first.len() + second.map_or(0, str::len);
-    if length > limits::TEXT_BYTES {
+    if length > limits::PROMPT_BYTES {
         let what = format!("the text is {} KiB long", length.div_ceil(1 << 10));
-        let why = format!("texts are read up to {} KiB", limits::TEXT_BYTES >> 10);
+        let why = format!("texts are read up to {} KiB", limits::PROMPT_BYTES >> 10);
         return Err(Fault::new(what, why, "give a part of it").into());
     }
     if second.is_some() && model.blueprint.is_causal {

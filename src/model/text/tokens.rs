@@ -3,11 +3,11 @@
 use tokenizers::models::ModelWrapper;
 use tokenizers::{DecoderWrapper, EncodeInput, Encoding, PreTokenizerWrapper, Tokenizer};
 
-use super::super::limits;
 use super::guard::guarded;
 use super::spelling::Spelling;
 use super::{Passage, json};
 use crate::fault::{Fault, Outcome};
+use crate::limits;
 
 /// A model's tokenizer.
 pub struct Tokens {

@@ -13,12 +13,12 @@ use tokenizers::processors::bert::BertProcessing;
 use tokenizers::processors::roberta::RobertaProcessing;
 use tokenizers::{AddedToken, Tokenizer};
 
-use super::super::limits;
 use super::Tokens;
 use super::tokens::{too_large, unusable};
 use crate::arrays::document::Document;
 use crate::arrays::{self, Opened, failed_read};
 use crate::fault::Outcome;
+use crate::limits;
 
 impl Tokens {
     /// The tokenizer of a model's folder: its `tokenizer.json`; else, in the families that have had them, `vocab.txt` (BERT,

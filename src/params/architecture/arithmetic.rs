@@ -4,11 +4,7 @@ use super::formula::Sign;
 use super::scope::Scope;
 use super::value::{Joint, Value, Whole};
 use crate::fault::{Fault, Faults, Outcome};
-
-/// The largest whole number that a formula may come to.
-const LARGEST: i128 = 1 << 62;
-/// Longest list that a formula may make.
-pub(super) const MOST_ITEMS: i128 = 20_000;
+use crate::limits::{FORMULA_ITEMS, FORMULA_NUMBER};
 
 impl Scope {
     pub(super) fn two(&self, sign: Sign, left: Value, right: Value) -> Outcome<Value> {
@@ -37,9 +33,9 @@ impl Scope {
                     Value::List(a.iter().chain(b.iter()).cloned().collect())
                 }
                 (Value::List(a), Value::Whole(times)) if sign == Sign::Times => {
-                    let count = times.value.clamp(0, MOST_ITEMS) as usize;
+                    let count = times.value.clamp(0, FORMULA_ITEMS) as usize;
                     let length = a.len().saturating_mul(count);
-                    if length as i128 > MOST_ITEMS || times.value > MOST_ITEMS {
+                    if length as i128 > FORMULA_ITEMS || times.value > FORMULA_ITEMS {
                         return Err(too_large("a list"));
                     }
                     Value::List((0..count).flat_map(|_| a.iter().cloned()).collect())
@@ -90,7 +86,7 @@ impl Scope {
             _ => (Joint::Power, u32::try_from(b).ok().and_then(|b| a.checked_pow(b))),
         };
         match value {
-            Some(value) if value.abs() <= LARGEST => Ok(Whole::joined(joint, left, right, value)),
+            Some(value) if value.abs() <= FORMULA_NUMBER => Ok(Whole::joined(joint, left, right, value)),
             _ => Err(too_large(&format!("{}{}{}", left.formula(), joint.text(), right.formula()))),
         }
     }

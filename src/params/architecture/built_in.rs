@@ -9,9 +9,7 @@ use super::scope::Scope;
 use super::spot::Spot;
 use super::value::{Joint, Value, Whole};
 use crate::fault::{Fault, Faults, Outcome};
-
-/// Most tensors of a model.
-const MOST_TENSORS: usize = 300_000;
+use crate::limits::COUNTED_TENSORS;
 
 /// What a tensor holds, as far as its group and its work depend on that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,8 +175,8 @@ impl Found {
     }
 
     fn tensor(&mut self, spot: &Spot, suffix: &str, shape: Vec<Whole>, holds: Holds) -> Outcome<()> {
-        if self.tensors.len() >= MOST_TENSORS {
-            let what = format!("more than {MOST_TENSORS} tensors");
+        if self.tensors.len() >= COUNTED_TENSORS {
+            let what = format!("more than {COUNTED_TENSORS} tensors");
             return Err(
                 Fault::new(what, "every tensor is listed", "smaller counts of layers and experts").into()
             );

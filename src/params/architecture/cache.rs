@@ -2,9 +2,7 @@
 
 use super::model::{Attention, Cache, Model};
 use crate::fault::{Fault, Outcome};
-
-/// Most times that one module is applied one after another.
-const MOST_APPLIED: usize = 10_000;
+use crate::limits::COUNTED_LAYERS;
 
 /// Equal layers of a cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,7 +120,8 @@ impl Model {
         let same = |known: &&mut Row| {
             (known.kind, known.k, known.v, known.expanded) == (row.kind, row.k, row.v, row.expanded)
         };
-        let times = usize::try_from(attention.product.applied).unwrap_or(usize::MAX).min(MOST_APPLIED);
+        let times =
+            usize::try_from(attention.product.applied).unwrap_or(usize::MAX).min(COUNTED_LAYERS as usize);
         match rows.iter_mut().find(same) {
             Some(known) => known.layers.extend(std::iter::repeat_n(layer, times)),
             None => rows.push(Row { layers: vec![layer; times], ..row }),

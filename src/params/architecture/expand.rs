@@ -11,9 +11,8 @@ use super::spot::{Spot, group_of, side_of};
 use super::tree::{Body, Child, Module, Over};
 use super::value::{Value, Whole};
 use crate::fault::{Fault, Faults, Outcome};
+use crate::limits::COUNTED_LAYERS;
 
-/// Most modules in one list.
-const MOST_REPEATS: i128 = 10_000;
 /// Deepest nesting of modules.
 pub(super) const MOST_DEPTH: usize = 100;
 
@@ -226,9 +225,9 @@ impl Found {
             Over::Range(from, to) => {
                 let from = from.as_ref().map_or(Ok(0), |from| Ok::<_, Faults>(scope.whole(from)?.value))?;
                 let to = scope.whole(to)?;
-                if to.value - from > MOST_REPEATS {
+                if to.value - from > COUNTED_LAYERS.into() {
                     let what = format!(
-                        "{} modules are asked for, and lists of at most {MOST_REPEATS} are counted",
+                        "{} modules are asked for, and lists of at most {COUNTED_LAYERS} are counted",
                         said(&to)
                     );
                     return Err(scope.blame(Fault::new(what, "every layer is listed", "give fewer")));
@@ -240,7 +239,7 @@ impl Found {
                 (from..to.value).map(|index| Value::Whole(Whole::named(&repeat.name, index))).collect()
             }
             Over::Items(list) => match scope.value(list)? {
-                Value::List(items) if items.len() as i128 <= MOST_REPEATS => items.to_vec(),
+                Value::List(items) if items.len() as u64 <= COUNTED_LAYERS => items.to_vec(),
                 Value::Null => Vec::new(),
                 other => return Err(Fault::new(format!("{other} is no list of modules"), "", "").into()),
             },

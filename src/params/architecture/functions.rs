@@ -1,10 +1,11 @@
 //! The functions that formulas may call.
 
-use super::arithmetic::{MOST_ITEMS, too_large};
+use super::arithmetic::too_large;
 use super::formula::Sign;
 use super::scope::{Scope, as_map, misplaced};
 use super::value::{Value, Whole};
 use crate::fault::{Fault, Faults, Outcome};
+use crate::limits::FORMULA_ITEMS;
 
 impl Scope {
     pub(super) fn function(&mut self, name: &str, values: Vec<Value>) -> Outcome<Value> {
@@ -66,7 +67,7 @@ impl Scope {
             "range" => {
                 let (from, to) =
                     if values.len() > 1 { (whole(0)?.value, whole(1)?.value) } else { (0, whole(0)?.value) };
-                if to - from > MOST_ITEMS {
+                if to - from > FORMULA_ITEMS {
                     return Err(too_large("a list"));
                 }
                 Value::List((from..to).map(Value::whole).collect())

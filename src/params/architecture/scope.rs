@@ -10,9 +10,8 @@ use super::family::Family;
 use super::formula::{Formula, Sign};
 use super::value::{Map, Value, Whole};
 use crate::fault::{Fault, Faults, Outcome, Place};
+use crate::limits::FORMULAS;
 
-/// Most formulas that one config may take; the largest real ones take a hundred thousand.
-const MOST_STEPS: u64 = 20_000_000;
 /// Deepest chain of names that stand for formulas.
 const MOST_DEPTH: usize = 60;
 
@@ -214,7 +213,7 @@ impl Scope {
 
     fn eval(&mut self, formula: &Formula) -> Outcome<Value> {
         self.steps += 1;
-        if self.steps > MOST_STEPS {
+        if self.steps > FORMULAS {
             let why = "its lists are so long, and its layers so many, that counting them would take minutes";
             return Err(Fault::new(
                 "the config is too large to count",

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::{WeightFile, format, limits, listed, open};
+use super::{WeightFile, format, listed, open};
 use crate::arrays;
 use crate::fault::{Fault, Outcome, reason};
+use crate::limits;
 
 /// The weights of a model's folder: `model.safetensors`, else the shards of its index, else the only other
 /// `.safetensors` or `.gguf` file (a split one counts as one). `None` where there are no weights.

@@ -9,10 +9,11 @@ use serde::de::{
 };
 
 use super::safetensors::stored;
-use super::{Kind, StoredTensor, WeightFile, clipped, doubled_tensor, format, limits, listed, packed, some};
+use super::{Kind, StoredTensor, WeightFile, clipped, doubled_tensor, format, listed, packed, some};
 use crate::arrays::safetensors::contents;
 use crate::arrays::{self, AGAIN, Opened};
 use crate::fault::{Fault, Faults, Outcome, Place};
+use crate::limits;
 
 /// All tensors that an index names, in the order of the files' names.
 pub(super) fn open(path: &Path) -> Outcome<WeightFile> {
@@ -33,7 +34,7 @@ pub(super) fn open(path: &Path) -> Outcome<WeightFile> {
         }
     }
     if !faults.is_empty() {
-        faults.truncate(arrays::limits::SHOWN);
+        faults.truncate(limits::SHOWN);
         return Err(Faults(faults));
     }
 
@@ -117,8 +118,8 @@ fn all_there(index: &Index, folder: &Path, path: &Path) -> Outcome<()> {
             )
         }));
     }
-    let more = faults.len().saturating_sub(arrays::limits::SHOWN);
-    faults.truncate(arrays::limits::SHOWN);
+    let more = faults.len().saturating_sub(limits::SHOWN);
+    faults.truncate(limits::SHOWN);
     if let Some(last) = faults.last_mut().filter(|_| more > 0) {
         last.why = format!("and {} more are missing or misnamed", some(more, "file"));
     }

@@ -15,7 +15,6 @@ pub(crate) mod gguf;
 #[cfg(test)]
 mod hostile;
 mod index;
-mod limits;
 mod packed;
 mod safetensors;
 #[cfg(test)]
@@ -26,6 +25,7 @@ pub use ggml::GgmlType;
 pub use index::shards;
 
 use crate::fault::{Fault, Outcome};
+use crate::limits;
 use format::Format;
 
 /// A file of weights, or several that belong together, by their headers.

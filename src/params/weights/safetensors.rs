@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use super::{Kind, StoredTensor, WeightFile, clipped, limits, packed};
+use super::{Kind, StoredTensor, WeightFile, clipped, packed};
 use crate::arrays;
 use crate::arrays::safetensors::{Described, contents};
 use crate::fault::{Fault, Outcome};
+use crate::limits;
 
 /// All tensors of one file.
 pub(super) fn open(path: &Path) -> Outcome<WeightFile> {

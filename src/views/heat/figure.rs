@@ -5,6 +5,7 @@
 use super::panels::{Cell, Group, Panel, Scale};
 use super::ruler::{every, label, sentence, text_width, ticks, wrapped};
 use crate::fault::{Fault, Outcome, visible};
+use crate::limits::FIGURE_PIXELS;
 use crate::views::number::{digits_for, number};
 use crate::words::t;
 
@@ -24,9 +25,6 @@ const GAP: usize = 18;
 const MOST_DRAWN: usize = 4096;
 /// Most cells of all panels together; beyond it neighbours share a cell.
 const MOST_CELLS: usize = 512 * 1024;
-/// Most pixels of a figure; four times as many have to be held for a PNG.
-const MOST_PIXELS: usize = 12_000_000;
-
 /// A picture with everything in its place.
 pub struct Figure<'a> {
     /// Lines of the title; safe to show.
@@ -176,11 +174,11 @@ impl<'a> Figure<'a> {
             figure.height = figure.height.saturating_sub(GAP);
         }
         figure.height += figure.notes.len() * (SMALL + 4) + MARGIN;
-        if figure.width.saturating_mul(figure.height) > MOST_PIXELS {
+        if figure.width.saturating_mul(figure.height) > FIGURE_PIXELS {
             let what =
                 format!("a figure of {count} panels would be {} × {} pixels", figure.width, figure.height);
             let why =
-                format!("{} million pixels are the most that a figure may have", MOST_PIXELS / 1_000_000);
+                format!("{} million pixels are the most that a figure may have", FIGURE_PIXELS / 1_000_000);
             return Err(Fault::new(what, why, "draw less at once: fewer heads, steps or variants").into());
         }
         Ok(figure)

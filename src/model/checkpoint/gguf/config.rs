@@ -6,6 +6,7 @@ use super::Gguf;
 use super::metadata::Metadata;
 use super::names::Family;
 use crate::fault::{Fault, Outcome};
+use crate::limits::LAYERS;
 use crate::model::Checkpoint;
 
 /// A metadata key and the config key that says the same.
@@ -156,11 +157,9 @@ fn rotated(metadata: &Metadata<'_>, head: u64) -> Outcome<f64> {
 
 /// Sliding layers and, as every `full`-th one, full ones; as the file says where it does.
 fn layer_types(metadata: &Metadata<'_>, layers: u64, full: u64) -> Outcome<Vec<&'static str>> {
-    if layers > MOST_LAYERS {
+    if layers > LAYERS {
         let what = format!("the file says that the model has {layers} layers");
-        return Err(
-            Fault::new(what, format!("at most {MOST_LAYERS} are read"), "choose another model").into()
-        );
+        return Err(Fault::new(what, format!("at most {LAYERS} are read"), "choose another model").into());
     }
     let name = |slides: bool| if slides { "sliding_attention" } else { "full_attention" };
     const KEY: &str = "attention.sliding_window_pattern";
@@ -176,9 +175,6 @@ fn layer_types(metadata: &Metadata<'_>, layers: u64, full: u64) -> Outcome<Vec<&
         }
     })
 }
-
-/// Layers of which a list is made.
-const MOST_LAYERS: u64 = 1_000;
 
 /// Rotary positions: the base of their frequencies, and how they are scaled.
 struct Rope {

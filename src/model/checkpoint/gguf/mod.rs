@@ -30,6 +30,7 @@ use std::sync::{Arc, Mutex};
 use super::Checkpoint;
 use crate::arrays;
 use crate::fault::{Fault, Faults, Outcome, reason};
+use crate::limits::READ_NUMBERS;
 use crate::model::{Model, architecture};
 use crate::params::weights::gguf::{Gguf as Contents, open_holding};
 use crate::params::weights::{GgmlType, StoredTensor};
@@ -162,8 +163,8 @@ impl Gguf {
             );
         };
         let count = (rows.end - rows.start).saturating_mul(tensor.width());
-        if count > MOST_NUMBERS {
-            let why = format!("at most {MOST_NUMBERS} are unpacked at once");
+        if count > READ_NUMBERS {
+            let why = format!("at most {READ_NUMBERS} are unpacked at once");
             return refused(
                 format!("{count} numbers of the tensor {name} are asked for"),
                 why,
@@ -202,9 +203,6 @@ impl Gguf {
 
 /// Bytes that are read and unpacked at once, so that they stay in the processor's cache.
 const BYTES_AT_ONCE: usize = 256 << 10;
-
-/// Numbers that one call unpacks at most: 4 GiB of f32, twice the embedding of a large model.
-const MOST_NUMBERS: usize = 1 << 30;
 
 impl Tensor {
     fn of(stored: &StoredTensor, part: usize, start: u64, arrangement: Arrangement) -> Result<Self, Fault> {

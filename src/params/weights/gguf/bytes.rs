@@ -4,7 +4,7 @@ use std::io::{BufReader, Read, Seek};
 
 use crate::arrays::{AGAIN, failed_read};
 use crate::fault::Fault;
-use crate::params::weights::limits;
+use crate::limits;
 
 /// A reader that knows where it is. Every length is compared with what is left before anything is done with it.
 pub(super) struct Bytes<R> {

@@ -7,8 +7,9 @@ use super::bytes::Bytes;
 use super::value::{self, List};
 use crate::arrays::AGAIN;
 use crate::fault::{Fault, Place};
+use crate::limits;
 use crate::params::weights::ggml::GgmlType;
-use crate::params::weights::{StoredTensor, doubled_tensor, limits};
+use crate::params::weights::{StoredTensor, doubled_tensor};
 
 /// What a header says.
 #[derive(Debug, Default)]
@@ -40,7 +41,7 @@ impl Header {
 pub(super) fn read<R: Read + Seek>(source: R, length: u64, lists: &[&str]) -> Result<Header, Fault> {
     let mut bytes = Bytes::new(source, length);
     version(&mut bytes)?;
-    let tensors = count(&mut bytes, "tensors", 8 + 4 + 8 + 4 + 8, limits::GGUF_TENSORS)?;
+    let tensors = count(&mut bytes, "tensors", 8 + 4 + 8 + 4 + 8, limits::TENSORS as u64)?;
     let entries = count(&mut bytes, "metadata entries", 8 + 4 + 1, limits::GGUF_ENTRIES)?;
     let mut header = Header { big_endian: bytes.big_endian, ..Header::default() };
     (header.metadata, header.lists) = metadata(&mut bytes, entries, lists)?;
@@ -108,7 +109,7 @@ fn count<R: Read + Seek>(bytes: &mut Bytes<R>, things: &str, least: u64, limit: 
 
 /// More tensors than are read.
 pub(super) fn too_many_tensors(count: u64) -> Fault {
-    too_many(count, "tensors", limits::GGUF_TENSORS)
+    too_many(count, "tensors", limits::TENSORS as u64)
 }
 
 fn too_many(count: u64, things: &str, limit: u64) -> Fault {

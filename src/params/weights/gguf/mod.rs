@@ -15,9 +15,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::folder::part_of;
-use super::{Kind, WeightFile, doubled_tensor, file_name, ggml, limits, some};
+use super::{Kind, WeightFile, doubled_tensor, file_name, ggml, some};
 use crate::arrays::{self, Opened};
 use crate::fault::{Fault, Faults, Outcome, Place};
+use crate::limits;
 use header::Header;
 pub(crate) use value::List;
 
@@ -76,7 +77,7 @@ fn whole(path: &Path, paths: &[PathBuf], lists: &[&str], starts: &mut Vec<(usize
     let missing: Vec<Fault> =
         paths.iter().filter(|part| !part.is_file()).map(|part| a_missing_part(part)).collect();
     if !missing.is_empty() {
-        return Err(Faults(missing.into_iter().take(arrays::limits::SHOWN).collect()));
+        return Err(Faults(missing.into_iter().take(limits::SHOWN).collect()));
     }
     let mut whole: Option<Header> = None;
     for (index, part) in paths.iter().enumerate() {
@@ -91,7 +92,7 @@ fn whole(path: &Path, paths: &[PathBuf], lists: &[&str], starts: &mut Vec<(usize
             Some(whole) => whole.tensors.extend(header.tensors),
         }
         let tensors = whole.as_ref().map_or(0, |whole| whole.tensors.len());
-        if tensors as u64 > limits::GGUF_TENSORS {
+        if tensors > limits::TENSORS {
             return Err(header::too_many_tensors(tensors as u64).at(arrays::place(path)).into());
         }
     }

@@ -5,7 +5,8 @@ use std::io::{Read, Seek};
 use super::bytes::{Bytes, not_text};
 use crate::arrays::AGAIN;
 use crate::fault::Fault;
-use crate::params::weights::{clipped, limits};
+use crate::limits;
+use crate::params::weights::clipped;
 
 /// The type of a metadata value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
