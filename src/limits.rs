@@ -119,6 +119,9 @@ pub const FORMULA_NUMBER: i128 = 1 << 62;
 /// Values of one sweep: one table holds them all.
 pub const SWEEP_VALUES: usize = 1_000;
 
+/// Tensors that the values of one sweep count together, each value all of its model; GPT-3 has 1,200.
+pub const SWEEP_TENSORS: usize = 1 << 21;
+
 /// Devices that share a layer's heads.
 pub const DEVICES: u64 = 1 << 20;
 
@@ -202,9 +205,12 @@ pub const FIGURE_PIXELS: usize = 12_000_000;
 
 // Lessons.
 
-/// Bytes of a lesson: they hold a 512 × 512 matrix with room to spare. (So a lesson has at most two million values, and
-/// those need no limit of their own.)
+/// Bytes of a lesson: they hold a 512 × 512 matrix with room to spare.
 pub const LESSON_BYTES: usize = 4 << 20;
+
+/// Numbers, texts, lists and sections of a lesson, which take a hundred times their letters in memory: twice a 512 × 512
+/// matrix.
+pub const LESSON_VALUES: usize = 1 << 19;
 
 /// Lists in lists of a lesson; it needs 6.
 pub const LESSON_DEPTH: usize = 32;

@@ -9,7 +9,7 @@ use super::lesson::{Files, Wanted};
 use super::model::ModelArgs;
 use super::output::{self, Body, Content};
 use super::trace::Way;
-use super::{Common, Ending, lesson, mistake};
+use super::{Common, Ending, lesson, mistake, patience};
 use crate::fault::{Fault, Outcome};
 use crate::lesson::Problem;
 use crate::mistakes::{Mistake, Side, WrongRun};
@@ -140,8 +140,10 @@ pub(super) fn run(args: &CompareArgs) -> Outcome<Ending> {
             }
             CompareFormat::Json => Keep::All,
         };
-        let trace = run_plan(Arc::new(plan), &call.inputs, &keep, Arithmetic::Ordered)
-            .map_err(|faults| faults.in_source(&source))?;
+        let plan = Arc::new(plan);
+        let run = || run_plan(plan.clone(), &call.inputs, &keep, Arithmetic::Ordered);
+        let trace =
+            patience::watched(&plan, &args.common, run).map_err(|faults| faults.in_source(&source))?;
         let figures = Figures::of(&trace, &call.attention, sequence);
         sides.push(Compared { variant, form, call, trace, figures });
     }

@@ -70,6 +70,13 @@ pub(super) fn cells(
         .collect())
 }
 
+/// What to say about several names that are too much together, though each one is not.
+pub(super) fn too_many(numbers: usize) -> Fault {
+    let why = format!("a page explains at most {EXPLAINED_NUMBERS}");
+    let what = format!("{numbers} numbers are too much to explain");
+    Fault::new(what, why, "explain them on several pages").in_source(FLAG)
+}
+
 const FLAG: &str = "--explain";
 
 /// What to say about a name that is no step's: one of all heads at once, several with a glob, or a typo.

@@ -18,6 +18,7 @@ mod model;
 mod output;
 mod params;
 mod params_model;
+mod patience;
 mod select;
 mod terminal;
 mod trace;

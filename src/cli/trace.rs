@@ -17,10 +17,11 @@ use super::common::counted_from_one;
 use super::lesson::{Files, Wanted};
 use super::model::ModelArgs;
 use super::select::Selection;
-use super::{Common, Ending, explain, interactive, lesson};
+use super::{Common, Ending, explain, interactive, lesson, patience};
 use crate::fault::{Fault, Faults, Outcome};
 use crate::lesson::quantity::of_trace::sheets;
 use crate::lesson::{Piece, Problem, Saying, pieces};
+use crate::limits::EXPLAINED_NUMBERS;
 use crate::ops::{Arithmetic, Layout};
 use crate::plan::{Plan, StepId, attention};
 use crate::trace::{Cell, Keep, run_plan};
@@ -182,8 +183,8 @@ pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
     // An explanation shows the steps that it names, whichever sequence they belong to.
     let steps = if cells.is_empty() { steps } else { cells.iter().map(|cell| cell.step).collect() };
     let keep = keep(args, &plan, &steps, &problem);
-    let trace = run_plan(plan, &call.inputs, &keep, Arithmetic::Ordered)
-        .map_err(|faults| faults.in_source(&source))?;
+    let run = || run_plan(plan.clone(), &call.inputs, &keep, Arithmetic::Ordered);
+    let trace = patience::watched(&plan, &args.common, run).map_err(|faults| faults.in_source(&source))?;
     write::write(args, &problem, &trace, &steps, &cells)?;
     if !args.common.quiet {
         warn_of_untold(&problem, trace.plan());
@@ -283,6 +284,9 @@ fn keep(args: &TraceArgs, plan: &Plan, steps: &[StepId], problem: &Problem) -> K
 }
 
 /// The numbers to explain.
+///
+/// # Errors
+/// What names no number, and more numbers in all than a page explains.
 fn explained(
     args: &TraceArgs,
     plan: &Plan,
@@ -295,6 +299,9 @@ fn explained(
             if !cells.contains(&cell) {
                 cells.push(cell);
             }
+        }
+        if cells.len() > EXPLAINED_NUMBERS {
+            return Err(explain::too_many(cells.len()).into());
         }
     }
     Ok(cells)

@@ -12,7 +12,7 @@ use saphyr_parser::{Event, Marker, Parser, ScanError};
 use super::places::{LineColumn, line, line_column};
 use super::reader::clipped;
 use crate::fault::{Fault, Place};
-use crate::limits::{LESSON_BYTES, LESSON_DEPTH};
+use crate::limits::{LESSON_BYTES, LESSON_DEPTH, LESSON_VALUES};
 
 /// So many doubled keys are told.
 const DOUBLED_TOLD: usize = 20;
@@ -166,6 +166,7 @@ struct Watch<'t> {
     guarded: Guarded,
     open: Vec<Open<'t>>,
     documents: usize,
+    values: usize,
     faults: Vec<Found>,
 }
 
@@ -185,6 +186,13 @@ impl<'t> Watch<'t> {
         };
         if anchor > 0 {
             return Err((anchored(self.guarded), at));
+        }
+        self.values += usize::from(matches!(
+            event,
+            Event::Scalar(..) | Event::SequenceStart(..) | Event::MappingStart(..)
+        ));
+        if self.values > LESSON_VALUES {
+            return Err((too_many(self.guarded), at));
         }
         if tagged {
             return Err((
@@ -265,6 +273,11 @@ impl<'t> Watch<'t> {
         }
         Ok(())
     }
+}
+
+fn too_many(guarded: Guarded) -> Fault {
+    let what = format!("{} holds more than {LESSON_VALUES} values", guarded.noun());
+    Fault::new(what, "a matrix of 512 × 512 holds 262144 of them", guarded.too_long())
 }
 
 fn too_deep() -> Fault {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{TraceArgs, TraceFormat, explained, write};
 use crate::cli::select::Selection;
-use crate::cli::{Ending, interactive};
+use crate::cli::{Ending, interactive, patience};
 use crate::fault::{Fault, Faults, Outcome};
 use crate::lesson::Problem;
 use crate::model::{Naming, Task, head_title};
@@ -67,7 +67,7 @@ pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
         false => cells.iter().map(|cell| cell.step).collect(),
     };
     let keep = keep(args, &task, &steps, &cells);
-    let trace = task.run(keep)?;
+    let trace = patience::watched(&task.plan, &args.common, || task.run(keep))?;
     let (problem, trace) = told(args, &task, layer, trace)?;
     write::write(args, &problem, &trace, &steps, &cells)?;
     Ok(Ending::Done)

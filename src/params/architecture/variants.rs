@@ -8,6 +8,7 @@ use super::model::{Attention, Group, Model};
 use super::work::Run;
 use super::{Asked, build};
 use crate::fault::{Fault, Outcome};
+use crate::limits::SWEEP_TENSORS;
 use crate::params::sweep::SweepOver;
 use crate::params::{Key, Layer, report};
 
@@ -104,8 +105,9 @@ pub fn sharing(config: &Json, asked: &Asked, model: &Model, run: &Run) -> Outcom
 /// One size takes several values.
 ///
 /// # Errors
-/// The type has no such size, a value makes no model, a count does not fit in 64 bits.
+/// The type has no such size, a value makes no model, a count does not fit in 64 bits, all values together take too long.
 pub fn sweep(config: &Json, asked: &Asked, run: &Run, over: &SweepOver) -> Outcome<Vec<Swept>> {
+    let mut tensors = 0;
     over.values
         .iter()
         .map(|value| {
@@ -121,6 +123,10 @@ pub fn sweep(config: &Json, asked: &Asked, run: &Run, over: &SweepOver) -> Outco
                 }
                 key => build(&changed(config, asked, key, *value)?, asked)?,
             };
+            tensors += model.tensors.len();
+            if tensors > SWEEP_TENSORS {
+                return Err(too_long(model.tensors.len(), over.values.len()).into());
+            }
             let products = model.prefill(&run, false)?;
             Ok(Swept {
                 value: *value,
@@ -133,6 +139,13 @@ pub fn sweep(config: &Json, asked: &Asked, run: &Run, over: &SweepOver) -> Outco
             })
         })
         .collect()
+}
+
+/// What to say about a sweep that would take minutes.
+fn too_long(tensors: usize, values: usize) -> Fault {
+    let what = format!("a sweep of {values} values over {tensors} tensors takes too long");
+    let why = format!("each value counts them all anew, and at most {SWEEP_TENSORS} are counted");
+    Fault::new(what, why, "fewer values, or fewer layers")
 }
 
 fn times(count: u64, batch: u64) -> Outcome<u64> {
