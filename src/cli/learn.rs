@@ -4,7 +4,6 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use clap::Args;
-use colored::Colorize;
 use jiff::civil::Date;
 
 use super::lesson::{Files, Wanted};
@@ -18,6 +17,7 @@ use crate::fault::{Fault, Outcome, reason, visible};
 use crate::lesson::course::Part;
 use crate::lesson::{Problem, builtin};
 use crate::ops::Layout;
+use crate::views::look;
 use crate::views::page::Page;
 use crate::words::t;
 
@@ -196,22 +196,16 @@ fn list(progress: &Progress, args: &LearnArgs) -> Outcome<Ending> {
     // Stable: within a topic the lessons keep their order; those without one come last.
     entries.sort_by_key(|entry| entry.topic.unwrap_or(u8::MAX));
     let page = args.common.page(Layout::Rows);
-    let mut text = String::new();
+    let mut text = look::title(&t!("Lessons by topic"), &page);
     let mut topic = None;
     for entry in &entries {
         if topic != Some(entry.topic) {
             let (number, title) = match entry.topic {
-                Some(topic) => (format!("{topic}  "), topics::title(topic).to_string()),
+                Some(topic) => (format!("{topic}. "), topics::title(topic).to_string()),
                 None => (String::new(), t!("More examples")),
             };
-            let title = page.paragraph(&title, number.len());
-            let heading = format!("{number}{}", title.trim_start());
-            if !text.is_empty() {
-                text.push('\n');
-            }
-            for line in heading.lines() {
-                text.push_str(&format!("{}\n", line.bold()));
-            }
+            let heading = format!("{number}{title}");
+            text.push_str(&look::heading(&heading, &page));
             topic = Some(entry.topic);
         }
         text.push_str(&line(entry, &page));
@@ -247,7 +241,7 @@ fn line(entry: &Entry, page: &Page) -> String {
     format!(
         "  {} {}",
         page.letters(mark),
-        text.trim_start().replacen(name.as_str(), &name.cyan().to_string(), 1)
+        text.trim_start().replacen(name.as_str(), &look::name(name), 1)
     )
 }
 

@@ -5,18 +5,19 @@ mod render;
 mod schema;
 
 use clap::{Args, Subcommand};
-use colored::Colorize;
 
 use super::lesson::{Files, Wanted};
 use super::output::{self, Content};
 use super::{Common, Ending, command, lesson};
 use crate::course::validate::{self, Scope, Tally, Verdict};
 use crate::course::{Right, Workshop};
-use crate::fault::{Fault, Faults, Outcome, visible};
+use crate::fault::{Fault, Faults, Outcome, folded, visible};
 use crate::lesson::course::Part;
 use crate::lesson::{Answer, Language, Problem, Question, builtin};
 use crate::ops::Layout;
 use crate::views::grid::{Grid, Side};
+use crate::views::look;
+use crate::views::page::width;
 use crate::words::t;
 
 /// List, show and check lessons
@@ -115,7 +116,7 @@ fn list(common: &Common) -> Outcome<Ending> {
     }
     let page = common.page(Layout::Rows);
     output::write(common, Content::Text, |out| {
-        write!(out, "{}", grid.render(&page))?;
+        write!(out, "{}\n{}", look::title(&t!("Lessons that come with mha"), &page), grid.render(&page))?;
         write!(
             out,
             "{}",
@@ -143,6 +144,7 @@ fn validate_all(args: &ValidateArgs, common: &Common) -> Outcome<Ending> {
         [] => builtin::all().iter().map(|lesson| lesson.name.to_owned()).collect(),
         named => named.to_vec(),
     };
+    let page = common.page(Layout::Rows);
     let mut report = String::new();
     let mut broken: Vec<Fault> = Vec::new();
     let mut false_ones: Vec<Fault> = Vec::new();
@@ -151,17 +153,21 @@ fn validate_all(args: &ValidateArgs, common: &Common) -> Outcome<Ending> {
             .and_then(|problem| judge(problem, name))
         {
             Ok((workshop, verdict)) if verdict.faults.is_empty() => {
-                let line = counted(&verdict.tally);
-                report.push_str(&format!("{} {}: {line}\n", "✓".green(), visible(name)));
+                let line = page.paragraph(
+                    &t!("%{lesson}: %{found}", lesson = visible(name), found = counted(&verdict.tally)),
+                    width(&page.letters("✓ ")),
+                );
+                report.push_str(&format!("{} {}", look::right("✓"), line.trim_start()));
                 if common.verbose {
                     for answer in answers(&workshop) {
-                        report.push_str(&format!("  {}\n", visible(&answer)));
+                        report.push_str(&page.paragraph(&visible(&answer), 4));
                     }
                 }
             }
             Ok((_, verdict)) => {
                 let faults = Faults(verdict.faults);
-                report.push_str(&format!("{} {}\n{faults}", "✗".red(), visible(name)));
+                let told = folded(&faults.to_string(), page.width);
+                report.push_str(&format!("{} {}\n{told}", look::wrong("✗"), visible(name)));
                 false_ones.extend(faults.0);
             }
             Err(faults) => broken.extend(faults.0),
@@ -172,7 +178,6 @@ fn validate_all(args: &ValidateArgs, common: &Common) -> Outcome<Ending> {
         broken.extend(false_ones);
         return Err(Faults(broken));
     }
-    let page = common.page(Layout::Rows);
     output::write(common, Content::Text, |out| write!(out, "{}", page.letters(&report)))?;
     Ok(if false_ones.is_empty() { Ending::Done } else { Ending::AnswerIsNo })
 }

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use colored::Colorize;
 use nalgebra::DMatrix;
 
 use super::grid::{Grid, Side};
+use super::look;
 use super::number::{number, plain};
 use super::page::{Detail, Page};
 use super::sheet::Sheet;
@@ -147,7 +147,7 @@ fn introduction(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
         [] => what(report.with, names(&report.heads)),
         kept => what(report.with, t!("all heads but %{kept}", kept = names(kept))),
     };
-    title(&t!("%{title}: %{what}", title = visible(report.title), what), page, out)?;
+    write!(out, "{}", look::title(&t!("%{title}: %{what}", title = visible(report.title), what), page))?;
     if page.detail != Detail::Bare {
         let tokens = report.layers.first().map_or(0, |layer| layer.change.tokens.len());
         write!(out, "{}", page.paragraph(&meaning(report.with, tokens), 0))?;
@@ -159,19 +159,8 @@ fn introduction(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn title(words: &str, page: &Page, out: &mut dyn Write) -> io::Result<()> {
-    for line in page.paragraph(words, 0).lines() {
-        writeln!(out, "{}", line.bold())?;
-    }
-    Ok(())
-}
-
 pub(super) fn heading(words: &str, page: &Page, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out)?;
-    for line in page.paragraph(words, 0).lines() {
-        writeln!(out, "{}", line.cyan().bold())?;
-    }
-    Ok(())
+    write!(out, "{}", look::heading(words, page))
 }
 
 /// A number that may not be there.

@@ -4,11 +4,12 @@ use std::io::{self, Write};
 
 use nalgebra::DMatrix;
 
-use super::ablate::{heading, loss_words, meaning, name, perhaps, title};
+use super::ablate::{heading, loss_words, meaning, name, perhaps};
 use super::grid::Grid;
 use super::heat::paint::Colours;
 use super::heat::panels::{Panel, Scale};
 use super::heat::terminal;
+use super::look;
 use super::page::{Detail, Page};
 use super::sheet::Sheet;
 use crate::ablate::each::Turn;
@@ -146,7 +147,7 @@ fn introduction(ranking: &Ranking<'_>, out: &mut dyn Write) -> io::Result<()> {
         (Turn::Others, _) => t!("every head in turn kept, all others of its layer replaced"),
         (Turn::AllOthers, _) => t!("every head in turn kept, all others of all layers replaced"),
     };
-    title(&t!("%{title}: %{what}", title = visible(ranking.title), what), page, out)?;
+    write!(out, "{}", look::title(&t!("%{title}: %{what}", title = visible(ranking.title), what), page))?;
     if page.detail == Detail::Bare {
         return Ok(());
     }

@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use colored::Colorize;
 
 use super::grid::{Grid, Side};
 use super::number::{digits_for, number};
 use super::page::{Detail, Layout, Page, width};
 use super::table::{self, INDENT};
-use super::{Scene, beside_step};
+use super::{Scene, beside_step, look};
 use crate::fault::visible;
 use crate::mistakes::{Cells, Difference, Mistake, WrongRun};
 use crate::ops::size;
@@ -187,14 +186,10 @@ pub fn write_summary(beside: &Beside<'_>, out: &mut dyn Write) -> io::Result<()>
     ending(beside, out)
 }
 
-fn bold(text: &str, page: &Page, out: &mut dyn Write) -> io::Result<()> {
-    page.paragraph(text, 0).lines().try_for_each(|line| writeln!(out, "{}", line.bold()))
-}
-
 /// What went wrong, in words and formulas, and in which of several ways.
 fn heading(beside: &Beside<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (page, mistake) = (&beside.scene.page, beside.run.mistake);
-    bold(&visible(&beside.title()), page, out)?;
+    write!(out, "{}", look::title(&visible(&beside.title()), page))?;
     if page.detail != Detail::Bare {
         let right = t!("right: %{formula}", formula = say(mistake.right));
         let wrong = t!("wrong: %{formula}", formula = say(mistake.wrong));
@@ -240,7 +235,7 @@ pub fn sentence(words: &str) -> String {
 }
 
 fn mark(first: &First, indent: usize, page: &Page, out: &mut dyn Write) -> io::Result<()> {
-    page.paragraph(&first.words, indent).lines().try_for_each(|line| writeln!(out, "{}", line.red().bold()))
+    write!(out, "{}", look::alarm(&first.words, indent, page))
 }
 
 /// Where steps stand that come out the same.

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use colored::Colorize;
 
 use super::Scene;
 use super::beside::{Beside, facing};
+use super::look;
 use super::number::{digits_for, number};
 use super::page::{Detail, Page};
 use super::sheet::Sheet;
@@ -58,11 +58,11 @@ pub(super) fn write(
         (Difference::Cells(cells), [right, wrong]) => {
             let differs = |r, c| cells.differ(right.sheet.at(r, c), wrong.sheet.at(r, c));
             let ours = table::laid_out(&right.sheet, page, |r, c| match text(right, r, c) {
-                number if differs(r, c) => number.green().to_string(),
+                number if differs(r, c) => look::right(&number),
                 number => number,
             });
             let theirs = table::laid_out(&wrong.sheet, page, |r, c| match text(wrong, r, c) {
-                number if differs(r, c) => format!("*{number}").red().bold().to_string(),
+                number if differs(r, c) => look::wrong(&format!("*{number}")),
                 number => number,
             });
             let block = |side: &Shown<'_>, text| Block { caption: side.caption.clone(), text };

@@ -1,6 +1,7 @@
 //! What was found out about a person's tensors, as a report.
 
 use super::grid::Side;
+use super::look::Tone;
 use super::mistakes::mend;
 use super::part::{Part, Table};
 use crate::answers::Answers;
@@ -95,7 +96,7 @@ fn steps(steps: &[Checked]) -> Table {
             }
             (status, Some(measured)) => cells.extend(figures(step.name, status, &measured)),
         }
-        table.row(step.name.to_string(), cells);
+        table.judged(tone(step.status), step.name.to_string(), cells);
     }
     table
 }
@@ -129,6 +130,14 @@ pub(super) fn cell(name: Name, at: At) -> String {
     };
     let id = StepId::of(at.sequence, name);
     format!("{id}[{},{}]", at.row + 1, at.column + 1)
+}
+
+/// A step that is off by rounding is as it should be.
+pub(super) fn tone(status: Status) -> Tone {
+    match status {
+        Status::Right | Status::Rounding => Tone::Right,
+        Status::Wrong | Status::Shape => Tone::Wrong,
+    }
 }
 
 pub(super) fn status(status: Status) -> String {

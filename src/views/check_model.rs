@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::check::{
     Shown, capital, explanations, figures, layouts, left_out, partly, side_by_side, sizes, status,
-    table_of_steps, to_confirm, verdict_of_right,
+    table_of_steps, to_confirm, tone, verdict_of_right,
 };
 use super::check_json::{checked, index};
 use super::grid::Side;
@@ -85,11 +85,12 @@ fn table(diagnosis: &StackDiagnosis) -> Table {
         match layer {
             Some(number) if count > 1 && wrong_layer != Some(*layer) => {
                 let name = t!("layer %{layer}: %{count} steps", layer = number + 1, count);
-                table.row(name, row(&worst(&steps[at..at + count]).1, true));
+                let worst = &worst(&steps[at..at + count]).1;
+                table.judged(tone(worst.status), name, row(worst, true));
                 at += count;
             }
             _ => {
-                table.row(id(*layer, step.name), row(step, false));
+                table.judged(tone(step.status), id(*layer, step.name), row(step, false));
                 at += 1;
             }
         }

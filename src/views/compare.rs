@@ -3,13 +3,12 @@
 use std::collections::HashSet;
 use std::io::{self, Write};
 
-use colored::Colorize;
 
 use super::grid::Grid;
 use super::number::{digits_for, grouped, number};
 use super::page::{Detail, Layout, Page};
 use super::sheet::Sheet;
-use super::{compare_tables, table};
+use super::{compare_tables, look, table};
 use crate::fault::visible;
 use crate::lesson::Labels;
 use crate::mistakes::Side;
@@ -137,9 +136,7 @@ pub fn introduction(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Res
         "" => names,
         title => t!("%{title}: %{names}", title = visible(title), names),
     };
-    for line in page.paragraph(&title, 0).lines() {
-        writeln!(out, "{}", line.bold())?;
-    }
+    write!(out, "{}", look::title(&title, page))?;
     for side in comparison.sides {
         write!(
             out,
@@ -209,11 +206,7 @@ fn remark(side: &Compared, sequence: Option<usize>) -> Option<String> {
 }
 
 pub(super) fn heading(words: &str, page: &Page, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out)?;
-    for line in page.paragraph(words, 0).lines() {
-        writeln!(out, "{}", line.cyan().bold())?;
-    }
-    Ok(())
+    write!(out, "{}", look::heading(words, page))
 }
 
 /// One row a figure, one column a variant.

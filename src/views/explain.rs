@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use colored::Colorize;
 
 use super::derivation::{Derivation, figure};
+use super::look;
 use super::page::{Detail, Page, pieces, width};
 use super::sheet::spoken;
 use super::{Scene, table};
@@ -61,9 +61,9 @@ fn root(scene: &Scene<'_>, branch: &Branch, is_new_step: bool, out: &mut dyn Wri
     let title = page.letters(&place_of(scene, step, cell));
     let around = page.between();
     if width(&name) + width(&title) + width(around) <= page.width {
-        writeln!(out, "{}{around}{title}", name.cyan().bold())?;
+        writeln!(out, "{}{around}{title}", look::name(&name))?;
     } else {
-        writeln!(out, "{}", name.cyan().bold())?;
+        writeln!(out, "{}", look::name(&name))?;
         write!(out, "{}", page.paragraph(&title, INDENT))?;
     }
     if page.detail != Detail::Bare && is_new_step {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use comfy_table::presets::{ASCII_FULL_CONDENSED, UTF8_FULL_CONDENSED};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 
-use super::page::{Page, pieces, shorten, width};
+use super::page::{Page, pieces, width};
 use crate::fault::visible;
 use crate::words::t;
 
@@ -61,18 +61,15 @@ impl Grid {
         let corner = self.row_name(&self.corner, room, page);
         let corner = broad(&corner);
         let stub = rows.kept().map(|r| broad(&names[r])).chain([corner, 1]).max().unwrap_or(1);
-        let heads: Vec<String> = self
-            .columns
-            .iter()
-            .map(|name| shorten(&self.label(name, page), page.width.saturating_sub(stub + 7).max(4)))
-            .collect();
+        let heads: Vec<String> =
+            self.columns.iter().map(|name| self.column_name(name, stub, page)).collect();
         let widths: Vec<usize> = (0..heads.len())
             .map(|c| {
                 let at = |r: usize| self.cells.get(r).and_then(|row| row.get(c));
                 let line =
                     |text: &str| if page.ascii { bare_width(&page.letters(text)) } else { bare_width(text) };
                 let cell = |r: usize| at(r).map_or(0, |text| text.split('\n').map(line).max().unwrap_or(0));
-                rows.kept().map(cell).chain([width(&heads[c])]).max().unwrap_or(1)
+                rows.kept().map(cell).chain([broad(&heads[c])]).max().unwrap_or(1)
             })
             .collect();
         // "│ name ┆ cell ┆ cell │": two borders, a blank on both sides of everything, a line between.
@@ -154,11 +151,21 @@ impl Grid {
             return self.label(name, page);
         }
         let narrow = Page { width: room, ..*page };
-        narrow.paragraph(&with_breaks(&visible(name), room.max(12)), 0).trim_end().to_owned()
+        let name = page.letters(&visible(name));
+        narrow.paragraph(&with_breaks(&name, room.max(12)), 0).trim_end().to_owned()
+    }
+
+    /// A column's name beside row names of `stub` columns: where every column matters it is told whole, too.
+    fn column_name(&self, name: &str, stub: usize, page: &Page) -> String {
+        let room = page.width.saturating_sub(stub + 7).max(4);
+        match self.whole {
+            true => self.row_name(name, room, page),
+            false => page.shortened(&visible(name), room.min(label_room(page))),
+        }
     }
 
     fn label(&self, name: &str, page: &Page) -> String {
-        page.letters(&shorten(&page.letters(&visible(name)), LABEL_ROOM.min(page.width / 2)))
+        page.shortened(&visible(name), label_room(page))
     }
 
     fn table(
@@ -196,11 +203,14 @@ impl Grid {
         let body = |r: usize| {
             let at = |c: usize| self.cells.get(r).and_then(|row| row.get(c)).cloned().unwrap_or_default();
             // Words wrap inside their cell; numbers never do.
-            let fitted = |c: usize| match self.align.get(c) {
-                Some(Side::Left) if broad(&at(c)) > narrow.width => {
-                    narrow.paragraph(&with_breaks(&at(c), narrow.width.max(12)), 0).trim_end().to_owned()
+            let fitted = |c: usize| {
+                let text = page.letters(&at(c));
+                match self.align.get(c) {
+                    Some(Side::Left) if broad(&text) > narrow.width => {
+                        narrow.paragraph(&with_breaks(&text, narrow.width.max(12)), 0).trim_end().to_owned()
+                    }
+                    _ => text,
                 }
-                _ => page.letters(&at(c)),
             };
             line(Cell::new(&names[r]), &fitted)
         };
@@ -220,9 +230,14 @@ impl Grid {
     }
 }
 
+/// Columns that a name may take on a page of this width.
+fn label_room(page: &Page) -> usize {
+    LABEL_ROOM.min(page.width / 2)
+}
+
 /// Columns that a text of several lines takes.
 fn broad(text: &str) -> usize {
-    text.lines().map(width).max().unwrap_or(0)
+    text.lines().map(bare_width).max().unwrap_or(0)
 }
 
 /// The text with blanks where a word has no room: a long formula or name may break behind its signs.

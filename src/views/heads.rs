@@ -193,7 +193,7 @@ pub(super) fn table(shown: &Shown<'_>) -> Vec<Part> {
     let measures = Measure::ALL.into_iter().map(|measure| (measure.name().to_owned(), Right));
     let [types, strongest] = names;
     let columns = std::iter::once(types).chain(measures).chain([strongest]).collect();
-    let mut table = Table { corner: t!("layer.head"), columns, rows: Vec::new() };
+    let mut table = Table { corner: t!("layer.head"), columns, ..Table::default() };
     for (layer, head) in &shown.listed {
         let Some(of) = shown.head(*layer, *head) else { continue };
         let roles: Vec<&str> = shown.roles(*layer, *head).into_iter().map(Role::name).collect();
@@ -252,7 +252,7 @@ pub(super) fn threshold(role: Role) -> String {
 fn types(shown: &Shown<'_>) -> Vec<Part> {
     let columns =
         [(t!("letter"), Left), (t!("threshold"), Left), (t!("heads"), Right), (t!("meaning"), Left)];
-    let mut table = Table { corner: t!("type"), columns: columns.to_vec(), rows: Vec::new() };
+    let mut table = Table { corner: t!("type"), columns: columns.to_vec(), ..Table::default() };
     for role in Role::ALL {
         let heads = shown.survey.heads();
         let count = heads.filter(|(layer, _, of)| shown.survey.roles(*layer, of, shown.view).contains(&role));

@@ -182,7 +182,7 @@ fn claims(shown: &Shown<'_>, page: &mut String) {
     }
     parts(&[Part::Title(t!("What the literature says, and what is measured here"))], 2, page);
     let columns = [(t!("claim"), Side::Left), (t!("here"), Side::Left), (t!("sample"), Side::Left)];
-    let mut all = Table { corner: t!("source"), columns: columns.to_vec(), rows: Vec::new() };
+    let mut all = Table { corner: t!("source"), columns: columns.to_vec(), ..Table::default() };
     for claim in shown.claims {
         all.line(claim.source, &[say(claim.claim), &claim.here, &claim.sample]);
     }

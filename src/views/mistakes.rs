@@ -24,9 +24,10 @@ pub fn list<'a>(mistakes: impl IntoIterator<Item = &'a Mistake>) -> Vec<Part> {
         };
         tables[place].1.line(mistake.name, &[say(mistake.summary)]);
     }
-    let mut parts = vec![Part::Say(t!(
-        "Mistakes that people make in attention. Each table is headed by the step that comes out wrong first."
-    ))];
+    let mut parts = vec![
+        Part::Title(t!("Mistakes that people make in attention")),
+        Part::Say(t!("Each table is headed by the step that comes out wrong first.")),
+    ];
     parts.extend(tables.into_iter().map(|(_, table)| Part::Table(table)));
     parts.push(Part::Say(t!(
         "mha mistakes NAME tells everything about one; mha trace LESSON --mistake NAME shows it in numbers; mha check \

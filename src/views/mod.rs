@@ -30,6 +30,7 @@ pub mod heat;
 pub mod html;
 pub mod json;
 pub mod latex;
+pub mod look;
 pub mod markdown;
 pub(crate) mod markdown_text;
 pub(crate) mod markup;

@@ -1,6 +1,7 @@
 //! The report of a whole model: from the parameters of each matrix to the memory and work of running it.
 
 use super::grid::Side::{Left, Right};
+use super::look;
 use super::number::{grouped, rounded_bytes};
 use super::page::{Page, width};
 use super::part::{Part, Table};
@@ -65,9 +66,9 @@ pub(super) fn count(value: u64) -> String {
     grouped(value.into())
 }
 
-/// `87.5 %`
+/// `87.5%`
 pub(super) fn share_of(part: u64, whole: u64) -> String {
-    if whole == 0 { "–".into() } else { format!("{:.1} %", 100.0 * part as f64 / whole as f64) }
+    if whole == 0 { "–".into() } else { format!("{:.1}%", 100.0 * part as f64 / whole as f64) }
 }
 
 /// The whole report.
@@ -199,7 +200,7 @@ fn groups(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
         }
     }
     let tensors = model.tensors.iter().filter(|tensor| tensor.same_as.is_none()).count();
-    table.row("all", vec![tensors.to_string(), count(total), "100 %".into()]);
+    table.row("all", vec![tensors.to_string(), count(total), "100.0%".into()]);
     all.push(Part::Table(table));
     let ids = [
         "total-parameters",
@@ -336,7 +337,7 @@ pub fn explained(figures: &[Named], page: &Page) -> String {
     for named in figures {
         let Figure { formula, factors, value } = &named.figure;
         let value = format!("{} {}", count(*value), named.unit.name());
-        text.push_str(&page.paragraph(&format!("{} ({})", named.title, named.id), 0));
+        text.push_str(&look::names(&format!("{} ({})", named.title, named.id), page));
         text.push_str(&page.paragraph(&format!("= {formula}"), 2));
         if factors != &named.figure.value.to_string() {
             text.push_str(&page.paragraph(&format!("= {factors}"), 2));

@@ -47,6 +47,11 @@ impl Page {
         if self.ascii { ascii(text) } else { text.to_owned() }
     }
 
+    /// The text in this page's alphabet, cut to `room` columns: `…` or `...` stands where something is missing.
+    pub fn shortened(&self, text: &str, room: usize) -> String {
+        cut(&self.letters(text), room, &self.letters("…"))
+    }
+
     /// A paragraph broken at blanks to the page's width, each line indented by `indent` blanks.
     ///
     /// Ends with a line break, unless there is no text.
@@ -131,18 +136,23 @@ pub fn width(text: &str) -> usize {
 
 /// A label cut to `room` columns, between grapheme clusters, with `…` where something is missing.
 pub fn shorten(label: &str, room: usize) -> String {
+    cut(label, room, "…")
+}
+
+/// A label cut to `room` columns, with `gap` in place of what is missing.
+fn cut(label: &str, room: usize, gap: &str) -> String {
     use unicode_segmentation::UnicodeSegmentation;
     if width(label) <= room {
         return label.to_owned();
     }
     let mut short = String::new();
     for cluster in label.graphemes(true) {
-        if width(&short) + width(cluster) + 1 > room {
+        if width(&short) + width(cluster) + width(gap) > room {
             break;
         }
         short.push_str(cluster);
     }
-    short + "…"
+    short + gap
 }
 
 /// The text with every mathematical sign spelled in ASCII; other letters stay `?`-free by falling back to `\u{…}`.
@@ -196,6 +206,7 @@ pub fn ascii(text: &str) -> String {
             'ᶜ' => plain.push_str("^c"),
             'ᵇ' => plain.push_str("^b"),
             'ᵐ' => plain.push_str("^m"),
+            'ᵢ' => plain.push_str("_i"),
             '⁽' => {
                 // S₁⁽²⁾ is S of head 1 in layer 2.
                 plain.push_str("^(");
@@ -215,6 +226,9 @@ pub fn ascii(text: &str) -> String {
             '█' | '▇' | '▆' | '▅' | '▄' | '▃' | '▂' | '▁' | '░' | '▒' | '▓' => {
                 plain.push('#')
             }
+            // The end of a bar: half a letter or more, or less.
+            '▉' | '▊' | '▋' | '▌' => plain.push('#'),
+            '▍' | '▎' | '▏' => plain.push('.'),
             '₀'..='₉' => plain.push(char::from(b'0' + (c as u32 - '₀' as u32) as u8)),
             '₊' => plain.push('+'),
             '₋' => plain.push('.'),
@@ -242,6 +256,8 @@ mod tests {
         assert_eq!(ascii("e^(5/(2√2)) · √(mean)"), "e^(5/(2sqrt(2))) * sqrt(mean)");
         assert_eq!(ascii("e⁰ ≥ eⁿ"), "e^0 >= e^n");
         assert_eq!(ascii("K₁⁽¹²⁾ᵀ"), "K1^(12)^T");
+        assert_eq!(ascii("headᵢ = A Vᵢ"), "head_i = A V_i");
+        assert_eq!(ascii("██▌ ██▎"), "### ##.");
     }
 
     #[test]
@@ -249,6 +265,9 @@ mod tests {
         assert_eq!(shorten("注意力机制", 7), "注意力…");
         assert_eq!(shorten("👩‍🔬👩‍🔬👩‍🔬", 5), "👩‍🔬👩‍🔬…");
         assert_eq!(shorten("cat", 3), "cat");
+        let page = Page { ascii: true, ..Page::default() };
+        // "3×4 · attention" is "3x4 * attention" in ASCII: 15 columns, of which the dots take three of nine.
+        assert_eq!(page.shortened("3×4 · attention", 9), "3x4 * ...");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The page of `mha params`: every figure beside its formula and its factors.
 
-use colored::Colorize;
 
 use super::grid::{Grid, Side};
+use super::look;
 use super::number::grouped;
 use super::page::Page;
 use super::params_memory;
@@ -39,27 +39,45 @@ pub(super) struct Sheet<'a> {
     pub(super) page: &'a Page,
     words: Words,
     pub(super) text: String,
+    above: Above,
+}
+
+/// What stands above the next thing on a page.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Above {
+    /// Nothing, or a heading or a caption to which it belongs.
+    Heading,
+    /// The page's title, and sentences about the whole page.
+    Title,
+    /// A table, and sentences about it.
+    Table,
 }
 
 impl<'a> Sheet<'a> {
     /// An empty page.
     pub(super) fn new(page: &'a Page, words: Words) -> Self {
-        Self { page, words, text: String::new() }
+        Self { page, words, text: String::new(), above: Above::Heading }
     }
 
-    /// What the next table shows.
+    /// What the next table shows, parted from the one above; it stays where few words are wanted.
     pub(super) fn caption(&mut self, text: &str) {
-        let lines = self.page.paragraph(text, 0);
-        self.text.push_str(&lines);
+        if self.above == Above::Table {
+            self.text.push('\n');
+            self.above = Above::Heading;
+        }
+        self.text.push_str(&self.page.paragraph(text, 0));
+    }
+
+    /// The first line of the page.
+    pub(super) fn title(&mut self, title: &str) {
+        self.text.push_str(&look::title(title, self.page));
+        self.above = Above::Title;
     }
 
     /// A heading, with a blank line above.
-    pub(super) fn title(&mut self, title: &str) {
-        let lines = self.page.paragraph(title, 0);
-        self.text.push('\n');
-        for line in lines.lines() {
-            self.text.push_str(&format!("{}\n", line.bold()));
-        }
+    pub(super) fn heading(&mut self, heading: &str) {
+        self.text.push_str(&look::heading(heading, self.page));
+        self.above = Above::Heading;
     }
 
     /// A sentence; left out where few words are wanted.
@@ -69,8 +87,12 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// A table that leaves no column out.
+    /// A table that leaves no column out; a blank line parts it from the title, and from another table.
     pub(super) fn table(&mut self, corner: &str, columns: &[(&str, Side)], rows: Vec<(String, Vec<String>)>) {
+        if self.above != Above::Heading {
+            self.text.push('\n');
+        }
+        self.above = Above::Table;
         let (rows, cells) = rows.into_iter().unzip();
         let grid = Grid {
             corner: corner.into(),
@@ -107,7 +129,6 @@ fn heading(sheet: &mut Sheet, report: &Report) {
         }
         None => t!("An attention layer of your own sizes"),
     });
-    sheet.text.remove(0); // no blank line above the first title
     if settings.assumed {
         sheet.say(&t!(
             "You named no model, so this is the base Transformer. Name a preset (mha params bert-base), give sizes \
@@ -133,7 +154,7 @@ fn origin<'a>(flag: &'a str, origin: &'a Origin) -> &'a str {
 
 fn at_a_glance(sheet: &mut Sheet, report: &Report) {
     let layer = &report.shape.layer;
-    sheet.title(&t!("1. The layer at a glance"));
+    sheet.heading(&t!("1. The layer at a glance"));
     let row = |(key, value, from): &(Key, u64, Origin)| {
         let sign = if key.symbol() == key.name() { "" } else { key.symbol() };
         (key.name().to_owned(), vec![sign.to_owned(), count(*value), origin(key.flag(), from).to_owned()])
@@ -194,7 +215,7 @@ fn replaced(sheet: &mut Sheet, report: &Report) {
 
 fn parameters(sheet: &mut Sheet, report: &Report) {
     let Parameters { matrices, .. } = &report.parameters;
-    sheet.title(&t!("2. Parameters"));
+    sheet.heading(&t!("2. Parameters"));
     let shape = |sizes: &[u64]| sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(" × ");
     let rows = matrices.iter().map(|matrix| {
         let Figure { formula, factors, value } = &matrix.count;
@@ -236,7 +257,6 @@ fn parameter_totals(sheet: &mut Sheet, report: &Report) {
         row(&t!("without biases"), totals.without_biases, &totals.all_without_biases),
         row(&t!("with biases"), totals.with_biases, &totals.all_with_biases),
     ];
-    sheet.text.push('\n');
     sheet.table("", &columns, rows);
     sheet.say(&if report.shape.layer.biases.any() {
         t!("This layer has biases; everything below counts them.")
@@ -257,7 +277,6 @@ fn single_head(sheet: &mut Sheet, report: &Report) {
             .collect();
         let sums = vec![count(totals.without_biases), count(totals.single_head_total)];
         rows.push((t!("together"), sums));
-        sheet.text.push('\n');
         sheet.table("", &[(&*these, Side::Right), (&*one, Side::Right)], rows);
     }
     sheet.say(&single_head_in_words(report));
@@ -315,7 +334,7 @@ fn compute(sheet: &mut Sheet, report: &Report) {
         &report.compute;
     let (layer, shape) = (&report.shape.layer, &report.shape);
     let batch = if shape.batch == 1 { String::new() } else { format!(", B = {}", count(shape.batch)) };
-    sheet.title(&t!("3. Work of one layer on n = %{n} tokens%{batch}", n = count(shape.seq_len), batch));
+    sheet.heading(&t!("3. Work of one layer on n = %{n} tokens%{batch}", n = count(shape.seq_len), batch));
     let many = if layer.num_heads == 1 { t!("this layer") } else { heads(layer.num_heads) };
     let (formula, factors, wide) = (t!("formula"), t!("factors"), t!("1 wide head"));
     let columns =
@@ -330,11 +349,10 @@ fn compute(sheet: &mut Sheet, report: &Report) {
         products.iter().map(|(product, single)| row(product.name, &product.count, *single)).collect();
     let sum = vec![t!("sum"), String::new(), count(*multiplications), count(*single_head_multiplications)];
     rows.push((t!("together"), sum));
-    sheet.text.push_str(&sheet.page.paragraph(&t!("Multiplications"), 0));
+    sheet.caption(&t!("Multiplications"));
     sheet.table(&t!("product"), &columns, rows);
     sheet.say(&products_in_words(report));
     let single = report.compute.single_head_exponentials;
-    sheet.text.push('\n');
     sheet.table(
         "",
         &columns,

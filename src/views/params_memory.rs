@@ -19,9 +19,9 @@ pub(super) fn memory(sheet: &mut Sheet, report: &Report) {
     let Memory { parameters, score_dtype, scores, scores_of_all_layers, cache_per_token, cache } =
         &report.memory;
     let shape = &report.shape;
-    sheet.title(&t!("4. Memory"));
+    sheet.heading(&t!("4. Memory"));
     let caption = t!("Parameters of %{layers}: numbers × bytes each", layers = all(shape.layers));
-    sheet.text.push_str(&sheet.page.paragraph(&caption, 0));
+    sheet.caption(&caption);
     let rows = parameters.iter().map(|(dtype, figure)| {
         let chosen = if *dtype == report.dtype { t!(" (chosen)") } else { String::new() };
         let cells = vec![figure.factors.replace('·', " × "), count(figure.value), size(figure.value)];
@@ -41,9 +41,7 @@ pub(super) fn memory(sheet: &mut Sheet, report: &Report) {
         factors: format!("{}·{}", shape.layers, scores.value),
         value: *scores_of_all_layers,
     };
-    sheet.text.push_str(
-        &sheet.page.paragraph(&t!("Score matrices in %{dtype}, where they are kept", dtype = score_dtype), 0),
-    );
+    sheet.caption(&t!("Score matrices in %{dtype}, where they are kept", dtype = score_dtype));
     let mut rows = vec![row(&t!("one layer"), scores)];
     if shape.layers > 1 {
         rows.push(row(&t!("all layers"), &every));
@@ -52,7 +50,7 @@ pub(super) fn memory(sheet: &mut Sheet, report: &Report) {
     sheet.say(&t!("Running a model needs one layer's at a time; training without recomputation keeps all."));
     let caption =
         t!("KV cache of %{layers} in %{dtype}", layers = all(shape.layers), dtype = report.kv_dtype);
-    sheet.text.push_str(&sheet.page.paragraph(&caption, 0));
+    sheet.caption(&caption);
     sheet.table("", &columns, vec![row(&t!("a token"), cache_per_token), row(&t!("all"), cache)]);
     let sequences = match shape.batch {
         1 => t!("1 sequence"),
@@ -68,7 +66,7 @@ pub(super) fn memory(sheet: &mut Sheet, report: &Report) {
 /// Section 5: the same layer with other numbers of key/value heads.
 pub(super) fn sharing(sheet: &mut Sheet, report: &Report) {
     let layer = &report.shape.layer;
-    sheet.title(&t!("5. Sharing keys and values: MHA, GQA, MQA"));
+    sheet.heading(&t!("5. Sharing keys and values: MHA, GQA, MQA"));
     let h = layer.num_heads;
     let rows = report.sharing.iter().map(|row| {
         let this = if row.is_this_layer { t!(" (this)") } else { String::new() };
@@ -114,7 +112,7 @@ pub(super) fn sharing(sheet: &mut Sheet, report: &Report) {
 /// Section 6: one row a value, and what did not change.
 pub(super) fn swept(sheet: &mut Sheet, report: &Report, sweep: &Sweep) {
     let key = sweep.key;
-    sheet.title(&t!("6. Sweep over %{size}", size = key.name()));
+    sheet.heading(&t!("6. Sweep over %{size}", size = key.name()));
     let layers = all(report.shape.layers);
     sheet.say(&match key {
         Key::Layers => t!("Everything counts all layers."),
@@ -180,9 +178,8 @@ fn measured(sheet: &mut Sheet, sweep: &Sweep) {
     if sweep.key != Key::NumHeads || rows.is_empty() {
         return;
     }
-    sheet.text.push('\n');
     let caption = t!("What heads buy: %{source}, English to German, newstest2013", source = MEASURED_IN);
-    sheet.text.push_str(&sheet.page.paragraph(&caption, 0));
+    sheet.caption(&caption);
     let columns = [("d_k", Side::Right), ("BLEU", Side::Right), (&*t!("perplexity"), Side::Right)];
     sheet.table("h", &columns, rows);
     sheet.say(&t!(

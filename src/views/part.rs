@@ -1,6 +1,7 @@
 //! A report as titles, sentences and tables, before anybody has decided how it is set: for a terminal or as Markdown.
 
 use super::grid::Side;
+use super::look::Tone;
 use super::markdown_text::{inline, line};
 use super::page::{Page, width};
 use super::params::{Sheet, Words};
@@ -9,7 +10,7 @@ use crate::fault::visible;
 /// A piece of a report.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Part {
-    /// A heading.
+    /// The title of the page where it comes first, else a heading.
     Title(String),
     /// A sentence that explains.
     Say(String),
@@ -30,18 +31,26 @@ pub struct Table {
     pub columns: Vec<(String, Side)>,
     /// A name and its cells, row by row.
     pub rows: Vec<(String, Vec<String>)>,
+    /// Rows, from 0, whose first cell says whether something is right: a terminal shows it in colour.
+    pub judged: Vec<(usize, Tone)>,
 }
 
 impl Table {
     /// A table without rows yet.
     pub fn new(corner: &str, columns: &[(&str, Side)]) -> Self {
         let columns = columns.iter().map(|(name, side)| ((*name).to_owned(), *side)).collect();
-        Self { corner: corner.into(), columns, rows: Vec::new() }
+        Self { corner: corner.into(), columns, ..Self::default() }
     }
 
     /// Adds a row.
     pub fn row(&mut self, name: impl Into<String>, cells: Vec<String>) {
         self.rows.push((name.into(), cells));
+    }
+
+    /// Adds a row whose first cell says whether something is right.
+    pub fn judged(&mut self, tone: Tone, name: impl Into<String>, cells: Vec<String>) {
+        self.judged.push((self.rows.len(), tone));
+        self.row(name, cells);
     }
 
     /// Adds a row of texts that need no work.
@@ -55,18 +64,25 @@ pub fn terminal(parts: &[Part], page: &Page, words: Words) -> String {
     let mut sheet = Sheet::new(page, words);
     for part in parts {
         match part {
-            Part::Title(text) => sheet.title(text),
+            Part::Title(text) if sheet.text.is_empty() => sheet.title(text),
+            Part::Title(text) => sheet.heading(text),
             Part::Say(text) => sheet.say(text),
             Part::Caption(text) => sheet.caption(text),
             Part::Command(words) => sheet.text.push_str(&command(words, page.width)),
             Part::Table(table) => {
                 let columns: Vec<(&str, Side)> =
                     table.columns.iter().map(|(name, side)| (name.as_str(), *side)).collect();
-                sheet.table(&table.corner, &columns, table.rows.clone());
+                let mut rows = table.rows.clone();
+                for (row, tone) in &table.judged {
+                    if let Some(cell) = rows.get_mut(*row).and_then(|(_, cells)| cells.first_mut()) {
+                        *cell = tone.paint(cell);
+                    }
+                }
+                sheet.table(&table.corner, &columns, rows);
             }
         }
     }
-    sheet.text.trim_start_matches('\n').to_owned()
+    sheet.text
 }
 
 /// A command on lines that fit the page and that a shell joins again; a word is never broken.

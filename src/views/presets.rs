@@ -9,15 +9,17 @@ use super::number::grouped;
 use super::page::Page;
 use super::params::Words;
 use super::part::{self, Part, Table};
-use crate::fault::Outcome;
+use crate::fault::{Outcome, visible};
 use crate::params::architecture::presets::{self as models, Preset};
 use crate::params::architecture::{self, Asked};
 use crate::params::presets as layers;
+use crate::words::t;
 
 /// A list with what it is about.
 #[derive(Debug, Clone)]
 pub struct Listed {
     key: &'static str,
+    title: String,
     tables: Vec<(String, Table)>,
 }
 
@@ -27,25 +29,25 @@ pub struct Listed {
 /// None does.
 pub fn models(word: &str) -> Outcome<Listed> {
     let columns = [
-        ("parameters", Right),
+        (&*t!("parameters"), Right),
         ("d_model", Right),
         ("h", Right),
         ("g", Right),
         ("d_k", Right),
-        ("layers", Right),
-        ("class", Left),
+        (&*t!("layers"), Right),
+        (&*t!("class"), Left),
     ];
-    let mut table = Table::new("model", &columns);
+    let mut table = Table::new(&t!("model"), &columns);
     for preset in models::search(word) {
         table.row(preset.name, cells(&preset));
     }
     let mut tables = Vec::new();
     if !table.rows.is_empty() {
-        tables.push(("Whole models".to_owned(), table));
+        tables.push((t!("Whole models"), table));
     }
     let named = |name: &str| models::find(name).is_some();
-    let columns = [("d_model", Right), ("h", Right), ("g", Right), ("d_k", Right), ("layers", Right)];
-    let mut table = Table::new("layers of", &columns);
+    let columns = [("d_model", Right), ("h", Right), ("g", Right), ("d_k", Right), (&*t!("layers"), Right)];
+    let mut table = Table::new(&t!("layers of"), &columns);
     for preset in layers::search(word).unwrap_or_default().into_iter().filter(|preset| !named(preset.name)) {
         let g = preset.num_kv_heads.unwrap_or(preset.num_heads);
         let d_k = preset.d_k.unwrap_or(preset.d_model / preset.num_heads);
@@ -53,12 +55,16 @@ pub fn models(word: &str) -> Outcome<Listed> {
         table.row(preset.name, numbers.iter().map(u64::to_string).collect());
     }
     if !table.rows.is_empty() {
-        tables.push(("Attention layers only".to_owned(), table));
+        tables.push((t!("Attention layers only"), table));
     }
     if tables.is_empty() {
         return models::unknown(word, &[]);
     }
-    Ok(Listed { key: "presets", tables })
+    let title = match word {
+        "" => t!("Models that have a name"),
+        word => t!("Models whose name, type or class has “%{word}” in it", word),
+    };
+    Ok(Listed { key: "presets", title, tables })
 }
 
 fn cells(preset: &Preset) -> Vec<String> {
@@ -90,11 +96,12 @@ fn cells(preset: &Preset) -> Vec<String> {
 pub fn families() -> Listed {
     let mut types = architecture::known_types();
     types.sort_unstable();
-    let mut table = Table::new("model_type", &[("classes (--class)", Left)]);
+    let mut table = Table::new("model_type", &[(&t!("classes (--class)"), Left)]);
     for name in types {
         table.row(name, vec![architecture::kinds_of(name).join(", ")]);
     }
-    Listed { key: "families", tables: vec![("Types of configs".to_owned(), table)] }
+    let title = t!("Types that configs can have, and the classes of each");
+    Listed { key: "families", title, tables: vec![(String::new(), table)] }
 }
 
 impl Listed {
@@ -104,7 +111,8 @@ impl Listed {
             let caption = several.then(|| Part::Caption(caption.clone()));
             caption.into_iter().chain([Part::Table(table.clone())])
         };
-        self.tables.iter().flat_map(part).collect()
+        let title = Part::Title(visible(&self.title));
+        std::iter::once(title).chain(self.tables.iter().flat_map(part)).collect()
     }
 
     /// The tables; ends with a line break.

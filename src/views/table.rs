@@ -3,13 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
-use colored::Colorize;
 
 use super::grid::Grid;
 use super::number::{digits_for, number, written};
 use super::page::{Detail, Layout, Page};
 use super::sheet::{Sheet, spoken};
-use super::{Scene, story};
+use super::{Scene, look, story};
 use crate::fault::visible;
 use crate::lesson::Quantity;
 use crate::lesson::quantity::of_trace::OfTrace;
@@ -51,9 +50,7 @@ pub fn numbers(scene: &Scene<'_>) -> HashMap<StepId, usize> {
 /// Title, summary and source, each where there is one.
 pub fn heading(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
     let page = &scene.page;
-    for line in page.paragraph(&visible(scene.title), 0).lines() {
-        writeln!(out, "{}", line.bold())?;
-    }
+    write!(out, "{}", look::title(&visible(scene.title), page))?;
     if page.detail != Detail::Bare {
         write!(out, "{}", page.paragraph(&visible(scene.summary), 0))?;
     }
@@ -146,9 +143,9 @@ pub fn name_step(number: Option<usize>, id: StepId, page: &Page, out: &mut dyn W
     let name = format!("{number:>2}  {id}");
     let title = page.letters(&called::title(id));
     if super::page::width(&name) + super::page::width(&title) + 3 <= page.width {
-        return writeln!(out, "{}{}{title}", name.cyan().bold(), page.between());
+        return writeln!(out, "{}{}{title}", look::name(&name), page.between());
     }
-    writeln!(out, "{}", name.cyan().bold())?;
+    writeln!(out, "{}", look::name(&name))?;
     write!(out, "{}", page.paragraph(&title, INDENT))
 }
 
@@ -214,8 +211,8 @@ pub fn grid(sheet: &Sheet<'_>, step: &Step, page: &Page) -> Grid {
         let value = sheet.at(r, c);
         let text = sheet.text(r, c, digits);
         match value {
-            v if v == f64::NEG_INFINITY || (is_weights && v == 0.0) => text.dimmed().to_string(),
-            v if marked && v == most_of(r, c) && v > 0.0 => text.bold().to_string(),
+            v if v == f64::NEG_INFINITY || (is_weights && v == 0.0) => look::faint(&text),
+            v if marked && v == most_of(r, c) && v > 0.0 => look::chief(&text),
             _ => text,
         }
     })

@@ -126,7 +126,7 @@ pub fn parts(file: &WeightFile, name: &str, tensors: bool, to: &Use) -> Vec<Part
     }
     table.row(
         "all",
-        vec![file.tensors.len().to_string(), count(total), "100 %".into(), count(file.stored_bytes())],
+        vec![file.tensors.len().to_string(), count(total), "100.0%".into(), count(file.stored_bytes())],
     );
     all.push(Part::Table(table));
     types(file, &mut all);

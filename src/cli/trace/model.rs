@@ -52,7 +52,7 @@ pub(super) fn run(args: &TraceArgs) -> Outcome<Ending> {
     }
     if args.layer.is_none() && !args.common.quiet && task.num_layers() > 1 {
         let told = t!(
-            "note: this is layer 1 of %{layers}; --layer 3 shows another, --layer all every one",
+            "note: this is layer 1 of %{layers}; --layer 2 shows the next, --layer all every one",
             layers = task.num_layers()
         );
         // Nobody is left to tell if standard error is closed.

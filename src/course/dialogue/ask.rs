@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use colored::Colorize;
 
 use super::command::{self, Command};
 use super::feedback::{self, Judged};
@@ -15,6 +14,7 @@ use crate::lesson::{Answer, Question};
 use crate::plan::StepId;
 use crate::trace::Cell;
 use crate::views::derivation::Derivation;
+use crate::views::look;
 use crate::words::t;
 
 /// After so many wrong answers it is said again that there are hints.
@@ -167,7 +167,7 @@ impl Dialogue<'_> {
 
     /// The question and its choices.
     fn put(&mut self, question: &Question, number: &str) {
-        self.console.say(&format!("{}\n", self.setter.page.letters(number).cyan().bold()));
+        self.console.say(&format!("{}\n", look::name(&self.setter.page.letters(number))));
         let ask = self.setter.say(&question.ask, &self.workshop);
         self.console.say(&ask);
         let choices = feedback::choices(question);
@@ -196,12 +196,12 @@ impl Dialogue<'_> {
 
     pub(super) fn good(&mut self, words: &str) {
         let text = self.setter.item("✓", words);
-        self.console.say(&text.green().to_string());
+        self.console.say(&look::right(&text));
     }
 
     pub(super) fn bad(&mut self, words: &str) {
         let text = self.setter.item("✗", words);
-        self.console.say(&text.red().to_string());
+        self.console.say(&look::wrong(&text));
     }
 
     pub(super) fn faults(&mut self, faults: &Faults) {

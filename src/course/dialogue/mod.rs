@@ -27,10 +27,11 @@ pub use whole::whole;
 
 use std::rc::Rc;
 
-use colored::Colorize;
 
 use crate::course::Workshop;
+use crate::fault::visible;
 use crate::lesson::course::Part;
+use crate::views::look;
 use crate::words::t;
 
 /// A lesson that is being taught.
@@ -230,9 +231,7 @@ impl<'a> Dialogue<'a> {
         let problem = self.workshop.problem();
         let (title, summary, source) =
             (problem.title.clone(), problem.summary.clone(), problem.source.clone());
-        for line in self.setter.words(&title).lines() {
-            self.console.say(&format!("{}\n", line.bold()));
-        }
+        self.console.say(&look::title(&visible(&title), &self.setter.page));
         let summary = self.setter.say(&summary, &self.workshop);
         self.console.say(&summary);
         if !source.is_empty() {

@@ -1,6 +1,5 @@
 //! Parts of a lesson as text: paragraphs, tables, heat maps, curves, what commands print.
 
-use colored::Colorize;
 
 use crate::course::command::{self, Runner};
 use crate::course::workshop::in_words;
@@ -16,7 +15,7 @@ use crate::views::heat::{self, paint::Colours};
 use crate::views::page::{Detail, Page, width};
 use crate::views::plot::{Chart, terminal as curves};
 use crate::views::sheet::{self, Sheet};
-use crate::views::{Scene, table};
+use crate::views::{Scene, look, table};
 use crate::words::t;
 
 /// How the parts of a lesson are set.
@@ -100,8 +99,8 @@ impl Setter<'_> {
         let together = width(&name) + width(page.between()) + width(&title);
         let mut text = match () {
             () if self.plain => self.words(&t!("%{name}: %{title}", name, title)),
-            () if together <= page.width => format!("{}{}{title}\n", name.cyan().bold(), page.between()),
-            () => format!("{}\n{}", name.cyan().bold(), page.paragraph(&title, 0)),
+            () if together <= page.width => format!("{}{}{title}\n", look::name(&name), page.between()),
+            () => format!("{}\n{}", look::name(&name), page.paragraph(&title, 0)),
         };
         if page.detail != Detail::Bare {
             text.push_str(&page.paragraph(&table::formula(&ran.plan, step, page), 0));
@@ -174,10 +173,7 @@ impl Setter<'_> {
 
     /// A table whose first column names its rows; the texts are safe to show.
     pub(super) fn table(&self, title: &str, columns: &[String], rows: Vec<Vec<String>>) -> String {
-        let mut text = String::new();
-        for line in self.words(title).lines() {
-            text.push_str(&format!("{}\n", line.bold()));
-        }
+        let text = look::title(&visible(&title.replace(['\n', '\r'], " ")), &self.page);
         if self.plain {
             return text + &self.told(columns, &rows);
         }

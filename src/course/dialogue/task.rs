@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use colored::Colorize;
 use serde_yaml::Value;
 
 use super::command::{self, Command};
@@ -13,6 +12,7 @@ use crate::lesson::Quantity;
 use crate::lesson::course::{Shown, Task};
 use crate::lesson::quantity::Kind;
 use crate::number::{digits_for, number, plain};
+use crate::views::look;
 use crate::words::t;
 
 /// So many changed numbers are told one by one.
@@ -21,7 +21,7 @@ const TOLD: usize = 6;
 impl Dialogue<'_> {
     /// A task in its lesson.
     pub(super) fn task(&mut self, task: &Task, number: &str) -> Next {
-        self.console.say(&format!("{}\n", self.setter.page.letters(number).cyan().bold()));
+        self.console.say(&format!("{}\n", look::name(&self.setter.page.letters(number))));
         let ask = self.setter.say(&task.ask, &self.workshop);
         self.console.say(&ask);
         if self.keeper.done(&task.id).is_some() {

@@ -6,6 +6,7 @@ use super::sheet::{Exercise, Sheet, Table};
 use super::words;
 use crate::fault::visible;
 use crate::views::grid::Grid;
+use crate::views::look;
 use crate::views::page::{Detail, Page};
 use crate::views::part;
 
@@ -24,8 +25,8 @@ pub fn write(sheet: &Sheet, page: &Page, out: &mut dyn Write) -> io::Result<()> 
 }
 
 fn write_exercise(sheet: &Sheet, exercise: &Exercise, page: &Page, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "{}", look::title(&visible(&words::heading(sheet, exercise)), page))?;
     let mut say = |text: &str| write!(out, "{}", page.paragraph(&visible(text), 0));
-    say(&words::heading(sheet, exercise))?;
     if page.detail != Detail::Bare {
         exercise.facts.iter().try_for_each(|fact| say(fact))?;
         if !sheet.is_key {

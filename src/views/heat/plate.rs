@@ -1,11 +1,11 @@
 //! One panel as lines of text, in one of several sizes.
 
-use colored::Colorize;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::paint::{Colours, Line};
 use super::palette::{self, ASCII, BLOCKS};
 use super::panels::{Cell, Panel, Scale};
+use crate::views::look::chief;
 use crate::views::number::number;
 use crate::views::page::{Page, shorten, width};
 
@@ -109,7 +109,7 @@ impl Plate {
             |text: &str, wide: usize| format!("{text}{}", " ".repeat(self.width.saturating_sub(wide)));
         let mut lines: Vec<String> = titles(&panel.title, self.width)
             .iter()
-            .map(|line| padded(&line.bold().to_string(), width(line)))
+            .map(|line| padded(&chief(line), width(line)))
             .collect();
         let stub = " ".repeat(self.stub);
         for head in heads(panel, self.size, brush) {

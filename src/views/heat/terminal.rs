@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use colored::Colorize;
 
 use super::legend::legend;
 use super::paint::Colours;
@@ -11,7 +10,7 @@ use super::plate::{Brush, Plate, Size, room_of_names};
 use crate::views::compare::{self, Comparison};
 use crate::views::number::{digits_for, number};
 use crate::views::page::{Detail, Page, width};
-use crate::views::{Scene, table};
+use crate::views::{Scene, look, table};
 use crate::words::t;
 
 /// Columns between panels.
@@ -94,11 +93,7 @@ pub fn write_panel(
 }
 
 fn heading(words: &str, page: &Page, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out)?;
-    for line in page.paragraph(words, 0).lines() {
-        writeln!(out, "{}", line.cyan().bold())?;
-    }
-    Ok(())
+    write!(out, "{}", look::heading(words, page))
 }
 
 /// `attention weights · rows: queries · columns: keys`

@@ -10,6 +10,7 @@ use ratatui::widgets::canvas::{Canvas, Line};
 
 use super::{Chart, with_room};
 use crate::fault::visible;
+use crate::views::look;
 use crate::views::page::{Page, shorten, width};
 use crate::words::t;
 
@@ -41,10 +42,7 @@ pub(super) fn marker(line: usize, ascii: bool) -> char {
 ///
 /// Colour follows the switch of the crate `colored`, as everywhere.
 pub fn text(chart: &Chart, page: &Page) -> String {
-    let mut text = String::new();
-    for line in page.paragraph(&visible(&chart.title), 0).lines() {
-        text.push_str(&format!("{}\n", line.bold()));
-    }
+    let mut text = look::title(&visible(&chart.title), page);
     let axes = chart.axes();
     let room = page.width.clamp(20, WIDEST);
     let high = HIGH[usize::from(room < 60)];
