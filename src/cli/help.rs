@@ -124,9 +124,20 @@ fn breakable(text: &str) -> String {
 
 /// A page that clap made of a translated command, as it is printed: in colour where there is colour.
 pub fn page(error: &clap::Error) -> String {
-    let page = error.render();
+    joined(&coloured(&error.render()))
+}
+
+/// A help page of a command, in the language of this process.
+pub(super) fn styled(page: &StyledStr) -> String {
+    match language() {
+        Language::En => coloured(page),
+        Language::Zh => joined(&coloured(page)),
+    }
+}
+
+fn coloured(page: &StyledStr) -> String {
     let coloured = colored::control::SHOULD_COLORIZE.should_colorize();
-    joined(&if coloured { page.ansi().to_string() } else { page.to_string() })
+    if coloured { page.ansi().to_string() } else { page.to_string() }
 }
 
 /// What clap has to say, without colour.

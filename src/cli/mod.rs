@@ -21,6 +21,7 @@ mod params_model;
 mod patience;
 mod select;
 mod terminal;
+mod topics;
 mod trace;
 mod worksheet;
 
@@ -41,6 +42,7 @@ use crate::words::{self, Language};
     version,
     max_term_width = 100,
     arg_required_else_help = true,
+    disable_help_subcommand = true,
     after_help = "\
 Start here:
   mha trace             the classic 3×4 example with two heads, number by number
@@ -54,7 +56,8 @@ Start here:
   mha lessons           worked examples that come with mha
   mha worksheet         exercises for paper, and their key
 
-Every command has examples of its own: mha trace --help"
+Every command has examples of its own: mha trace --help
+Steps, masks, lesson files and other topics: mha help"
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -73,6 +76,7 @@ enum Verb {
     Learn(learn::LearnArgs),
     Lessons(lessons::LessonsArgs),
     Worksheet(worksheet::WorksheetArgs),
+    Help(topics::HelpArgs),
 }
 
 /// How a request ended.
@@ -115,6 +119,7 @@ impl Cli {
             Verb::Learn(args) => &args.common,
             Verb::Lessons(args) => args.common(),
             Verb::Worksheet(args) => &args.common,
+            Verb::Help(args) => &args.common,
         }
     }
 
@@ -140,7 +145,7 @@ impl Cli {
             Verb::Params(args) => args.is_for_programs(),
             Verb::Heads(args) => args.is_for_programs(),
             Verb::Mistakes(args) => args.is_for_programs(),
-            Verb::Learn(_) | Verb::Lessons(_) | Verb::Worksheet(_) => false,
+            Verb::Learn(_) | Verb::Lessons(_) | Verb::Worksheet(_) | Verb::Help(_) => false,
         }
     }
 
@@ -156,6 +161,7 @@ impl Cli {
             Verb::Learn(args) => learn::run(args),
             Verb::Lessons(args) => lessons::run(args),
             Verb::Worksheet(args) => worksheet::run(args),
+            Verb::Help(args) => topics::run(args),
         }
     }
 }
