@@ -5,44 +5,51 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use mha::cli::{Cli, Ending};
-use mha::fault::{folded, visible};
+use mha::fault::{Faults, folded, visible};
 use mha::views::page::ascii;
 use mha::words::{self, Language};
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     words::speak(words::wanted(&arguments, |name| std::env::var(name).ok()));
+    let typed: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let cli = match Cli::read(arguments) {
         Ok(cli) => cli,
-        Err(error) => return usage(&error),
+        Err(error) => return usage(&error, &typed),
     };
     colored::control::set_override(cli.common().colour());
     match cli.run() {
         Ok(Ending::Done) => ExitCode::SUCCESS,
         Ok(Ending::AnswerIsNo) => ExitCode::from(1),
         Ok(Ending::Interrupted) => ExitCode::from(130),
-        Err(faults) => {
-            // Nobody is left to tell if standard error is closed too.
-            let text = faults.to_string();
-            let text = if cli.common().ascii { ascii(&text) } else { text };
-            let text = match terminal_size::terminal_size_of(std::io::stderr()) {
-                Some((columns, _)) if columns.0 > 0 => folded(&text, usize::from(columns.0)),
-                _ => text,
-            };
-            let _ = write!(std::io::stderr(), "{text}");
-            ExitCode::from(2)
-        }
+        Err(faults) => refusal(&faults, cli.common().ascii),
     }
 }
 
+/// Tells what is wrong.
+fn refusal(faults: &Faults, in_ascii: bool) -> ExitCode {
+    let text = faults.to_string();
+    let text = if in_ascii { ascii(&text) } else { text };
+    let text = match terminal_size::terminal_size_of(std::io::stderr()) {
+        Some((columns, _)) if columns.0 > 0 => folded(&text, usize::from(columns.0)),
+        _ => text,
+    };
+    // Nobody is left to tell if standard error is closed too.
+    let _ = write!(std::io::stderr(), "{text}");
+    ExitCode::from(2)
+}
+
 /// Help goes to standard output as it is; what was typed wrongly is repeated with its control characters shown.
-fn usage(error: &clap::Error) -> ExitCode {
+fn usage(error: &clap::Error, typed: &[String]) -> ExitCode {
     if !error.use_stderr() {
         let _ = match words::language() {
             Language::En => error.print(),
             Language::Zh => write!(std::io::stdout(), "{}", mha::cli::help_page(error)),
         };
         return ExitCode::SUCCESS;
+    }
+    if let Some(fault) = mha::cli::usage_fault(error, typed) {
+        return refusal(&fault.into(), typed.iter().any(|word| word == "--ascii"));
     }
     for line in mha::cli::told(error).lines() {
         let _ = writeln!(std::io::stderr(), "{}", visible(line));

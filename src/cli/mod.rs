@@ -23,6 +23,7 @@ mod select;
 mod terminal;
 mod topics;
 mod trace;
+mod usage;
 mod worksheet;
 
 use std::ffi::OsString;
@@ -31,6 +32,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use common::{Common, When};
 pub use help::{page as help_page, told};
+pub use usage::fault as usage_fault;
 
 use crate::fault::Outcome;
 use crate::words::{self, Language};
