@@ -117,36 +117,9 @@ impl Author<'_> {
                 (shared, format!("{} @ {values}", input(0)))
             }
             Op::Concat(_) => (String::new(), format!("heads.{}(-3, -2){}", library.swap, library.flatten)),
-            // The plan of one attention call has none of these: they belong to variants, to stacks of layers, to rewrites
-            // and to wrong computations.
-            // What they would hold is taken as it is, so that what follows can be computed.
-            Op::Given(_)
-            | Op::Rows(_)
-            | Op::LayerNorm(_)
-            | Op::Add(_)
-            | Op::Activation(_)
-            | Op::Multiply(_)
-            | Op::Same(_)
-            | Op::Zero(_)
-            | Op::Swapped(_)
-            | Op::RowMean(_)
-            | Op::Even(_)
-            | Op::Average(_)
-            | Op::SplitHeads(_)
-            | Op::MergeHeads(_)
-            | Op::Batched(_)
-            | Op::OnlineSoftmax(_)
-            | Op::FinishSoftmax(_)
-            | Op::Rearrange(_)
-            | Op::ProjectBlocks(_)
-            | Op::SoftmaxDown(_)
-            | Op::SoftmaxOverHeads(_)
-            | Op::RowShare(_)
-            | Op::Reweighed(_)
-            | Op::MixTransposed(_)
-            | Op::MaskTimes(_)
-            | Op::RopeWide(_)
-            | Op::ScoresInHalf(_) => (String::new(), self.loaded_or_typed(group)),
+            // The plan of one attention call has no others: they belong to variants, to stacks of layers, to rewrites and to
+            // wrong computations. What they would hold is taken as it is, so that what follows can be computed.
+            _ => (String::new(), self.loaded_or_typed(group)),
         };
         match before.strip_suffix(':') {
             Some(_) => {
