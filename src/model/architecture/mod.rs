@@ -30,7 +30,7 @@ use builder::Build;
 use keys::Keys;
 
 /// The types of models that are computed, as `model_type` names them, and how each is built.
-const TYPES: [(&str, Build); 19] = [
+const TYPES: &[(&str, Build)] = &[
     ("bert", |keys, checkpoint| encoder::blueprint(&bert::BERT, keys, checkpoint)),
     ("roberta", |keys, checkpoint| encoder::blueprint(&roberta::ROBERTA, keys, checkpoint)),
     ("xlm-roberta", |keys, checkpoint| encoder::blueprint(&roberta::ROBERTA, keys, checkpoint)),
@@ -52,9 +52,13 @@ const TYPES: [(&str, Build); 19] = [
     ("attention_only", attention_only::blueprint),
 ];
 
+fn names() -> impl Iterator<Item = &'static str> {
+    TYPES.iter().map(|(name, _)| *name)
+}
+
 /// The types, as a person is told them.
 fn supported() -> String {
-    format!("supported are {}", TYPES.map(|(name, _)| name).join(", "))
+    format!("supported are {}", names().collect::<Vec<_>>().join(", "))
 }
 
 /// The blueprint that a config describes; of the checkpoint names and shapes are looked at, and norms are read.
@@ -79,7 +83,7 @@ pub fn blueprint(config: &Value, checkpoint: &dyn Checkpoint) -> Outcome<Bluepri
 
 fn unsupported(model_type: &str) -> Faults {
     let what = format!("a model of type {model_type} is not computed");
-    let remedy = match nearest(model_type, TYPES.map(|(name, _)| name)) {
+    let remedy = match nearest(model_type, names()) {
         Some(near) => format!("choose one of these; the nearest name is {near}"),
         None => "choose one of these".to_owned(),
     };
