@@ -1,6 +1,7 @@
 //! What a fuzzer once made up, handed to `mha` again: the files that it found new ways with, and those that broke
 //! something. `CONTRIBUTING.md` says how to run the fuzzer itself.
 
+#[expect(unreachable_pub, reason = "the fuzz targets reach it")]
 #[path = "../fuzz/src/targets.rs"]
 mod targets;
 
