@@ -124,52 +124,67 @@ impl Store {
         Some(self.folder.as_ref()?.join(FILE))
     }
 
-    /// What is in the file, with what has to be said about it: nothing, or that it was set aside.
+    /// What is in the file, with what has to be said about it: nothing, that it was set aside, or that it is not used.
     pub fn read(&self) -> (Progress, Option<String>) {
         let Some(file) = self.file() else { return (Progress::default(), None) };
-        match read(&file) {
-            Ok(progress) => (progress, None),
-            Err(Trouble::None) => (Progress::default(), None),
-            Err(Trouble::Unreadable(error)) => {
-                let said = t!(
-                    "The file of progress %{file} cannot be read (%{why}): this goes on without it.",
-                    file = visible(&file.display().to_string()),
-                    why = reason(&error)
-                );
-                (Progress::default(), Some(said))
+        let read = match read(&file) {
+            Err(Trouble::Not(_)) => {
+                // Another dialogue may have set it aside just now, and begun a new one, which is to stay.
+                let _held = self.lock();
+                read_or_set_aside(&file)
             }
-            Err(Trouble::Not(why)) => (Progress::default(), Some(set_aside(&file, &why))),
+            other => other,
+        };
+        match read {
+            Ok(progress) => (progress, None),
+            Err(trouble) => (Progress::default(), trouble.told(&file)),
         }
     }
 
     /// Changes what is in the file, and gives it back as it then is; nothing that another dialogue has written is lost.
     ///
     /// # Errors
-    /// It cannot be written: the folder is not there and cannot be made, or is read-only.
+    /// It cannot be written: the folder is not there and cannot be made, or is read-only. What stands there cannot be
+    /// read, or is none of ours and cannot be set aside: it stays as it is.
     pub fn change(&self, change: impl FnOnce(&mut Progress)) -> Result<Progress, Fault> {
         let Some(folder) = &self.folder else {
             let why = t!("this machine has no folder for a person's data");
             return Err(Fault::new(t!("progress cannot be kept"), why, remedy()));
         };
+        let file = folder.join(FILE);
         let write = || -> io::Result<Progress> {
-            fs::create_dir_all(folder)?;
-            not_a_pipe(&folder.join(LOCK))?;
-            // Another dialogue holds it for a moment only; where a disk knows no locks, going on is better than stopping.
-            let lock = OpenOptions::new().create(true).truncate(false).write(true).open(folder.join(LOCK))?;
-            let _held = lock.lock();
-            let (mut progress, _) = self.read();
+            let _held = self.lock()?;
+            let mut progress = match read_or_set_aside(&file) {
+                Ok(progress) => progress,
+                Err(Trouble::None | Trouble::SetAside(..)) => Progress::default(),
+                Err(Trouble::Unreadable(error)) => return Err(error),
+                Err(Trouble::Not(why) | Trouble::Stays(why)) => return Err(io::Error::other(why)),
+            };
             change(&mut progress);
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            file.write_all(written(&progress).as_bytes())?;
-            file.as_file().sync_data()?;
-            file.persist(folder.join(FILE)).map_err(|error| error.error)?;
+            // Where a person keeps it elsewhere, behind a link, it stays there.
+            let place = fs::canonicalize(&file).unwrap_or_else(|_| file.clone());
+            let mut beside = tempfile::NamedTempFile::new_in(place.parent().unwrap_or(folder))?;
+            beside.write_all(written(&progress).as_bytes())?;
+            beside.as_file().sync_data()?;
+            // Unlike `persist`, it is a match for Windows, where somebody may be reading just now.
+            fs::rename(beside.into_temp_path(), &place)?;
             Ok(progress)
         };
         write().map_err(|error| {
-            let file = folder.join(FILE).display().to_string();
-            let what = t!("progress cannot be kept in %{file}", file = file);
+            let what = t!("progress cannot be kept in %{file}", file = file.display());
             Fault::new(what, reason(&error), remedy())
         })
+    }
+
+    /// Waits until nobody else writes; nobody does as long as what is given back is there.
+    fn lock(&self) -> io::Result<Option<File>> {
+        let Some(folder) = &self.folder else { return Ok(None) };
+        fs::create_dir_all(folder)?;
+        not_a_pipe(&folder.join(LOCK))?;
+        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(folder.join(LOCK))?;
+        // Another dialogue holds it for a moment only; where a disk knows no locks, going on is better than stopping.
+        let _ = lock.lock();
+        Ok(Some(lock))
     }
 }
 
@@ -185,6 +200,35 @@ enum Trouble {
     Unreadable(io::Error),
     /// It is not what this program has written, and why.
     Not(String),
+    /// The same, and it now stands elsewhere.
+    SetAside(PathBuf, String),
+    /// It is not for this program to use or to move, and why.
+    Stays(String),
+}
+
+impl Trouble {
+    /// What a person is told of it.
+    fn told(&self, file: &Path) -> Option<String> {
+        let shown = |path: &Path| visible(&path.display().to_string());
+        match self {
+            Self::None => None,
+            Self::Unreadable(error) => Some(t!(
+                "The file of progress %{file} cannot be read (%{why}): this goes on without it.",
+                file = shown(file),
+                why = reason(error)
+            )),
+            Self::SetAside(aside, why) => Some(t!(
+                "The file of progress was set aside as %{file}: %{why}. A new one is begun.",
+                file = shown(aside),
+                why = visible(why)
+            )),
+            Self::Not(why) | Self::Stays(why) => Some(t!(
+                "The file of progress %{file} is not used: %{why}.",
+                file = shown(file),
+                why = visible(why)
+            )),
+        }
+    }
 }
 
 /// Refuses what would be waited for without end: a pipe that nobody writes to, a device. What is not there is no trouble.
@@ -216,31 +260,34 @@ fn read(file: &Path) -> Result<Progress, Trouble> {
     match value["mha"].as_u64() {
         Some(VERSION) => {}
         Some(newer) if newer > VERSION => {
-            return Err(Trouble::Not(t!("a newer mha has written it")));
+            return Err(Trouble::Stays(t!("a newer mha has written it")));
         }
         _ => return Err(Trouble::Not(t!("it names no version"))),
     }
     from_json(&value).ok_or_else(|| Trouble::Not(t!("it holds something else than progress")))
 }
 
-/// Moves a file out of the way, keeping it, and says so.
-fn set_aside(file: &Path, why: &str) -> String {
+/// What is in the file; one that this program has not written is moved out of the way. Called under the lock.
+fn read_or_set_aside(file: &Path) -> Result<Progress, Trouble> {
+    read(file).map_err(|trouble| match trouble {
+        Trouble::Not(why) => match set_aside(file) {
+            Ok(aside) => Trouble::SetAside(aside, why),
+            Err(_) => Trouble::Stays(why),
+        },
+        other => other,
+    })
+}
+
+/// Moves a file out of the way, keeping it and all that were moved there before.
+fn set_aside(file: &Path) -> io::Result<PathBuf> {
     let named = |number: usize| match number {
         1 => file.with_extension("json.damaged"),
         more => file.with_extension(format!("json.damaged-{more}")),
     };
-    let free = (1..100).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(1));
-    let shown = |path: &Path| visible(&path.display().to_string());
-    match fs::rename(file, &free) {
-        Ok(()) => t!(
-            "The file of progress was set aside as %{file}: %{why}. A new one is begun.",
-            file = shown(&free),
-            why = visible(why)
-        ),
-        Err(_) => {
-            t!("The file of progress %{file} is not used: %{why}.", file = shown(file), why = visible(why))
-        }
-    }
+    let is_free = |path: &PathBuf| fs::symlink_metadata(path).is_err();
+    let free = (1..10_000).map(named).find(is_free).ok_or(io::ErrorKind::AlreadyExists)?;
+    fs::rename(file, &free)?;
+    Ok(free)
 }
 
 fn written(progress: &Progress) -> String {
@@ -356,13 +403,12 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_or_newer_file_is_set_aside_and_said() {
+    fn a_damaged_file_is_set_aside_and_said() {
         for (text, why) in [
             ("{", "it is damaged"),
             ("", "it is damaged"),
             ("\u{0}", "it is damaged"),
             ("[1]", "it names no version"),
-            (r#"{"mha": 2, "lessons": {}}"#, "a newer mha has written it"),
             (r#"{"mha": 1}"#, "it holds something else"),
             (
                 r#"{"mha": 1, "lessons": {"a": {"left_at": 0, "done": {"b": {"day": "soon"}}}}}"#,
@@ -382,6 +428,20 @@ mod tests {
             assert_eq!(kept, text);
             assert_eq!(store.read(), (Progress::default(), None));
         }
+    }
+
+    #[test]
+    fn what_a_newer_mha_has_written_stays_as_it_is() {
+        let newer = r#"{"mha": 2, "lessons": {}}"#;
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(FILE), newer).unwrap();
+        let store = Store::in_folder(folder.path());
+        let (progress, said) = store.read();
+        assert_eq!(progress, Progress::default());
+        assert!(said.unwrap().contains("is not used: a newer mha has written it"));
+        let fault = store.change(|progress| progress.lessons.clear()).unwrap_err();
+        assert_eq!(fault.why, "a newer mha has written it");
+        assert_eq!(fs::read_to_string(folder.path().join(FILE)).unwrap(), newer);
     }
 
     #[cfg(unix)]

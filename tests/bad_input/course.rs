@@ -268,7 +268,6 @@ fn whatever_stands_where_progress_is_kept_lessons_are_listed() {
     for (promise, text, said) in [
         ("bytes", vec![0, 159, 146, 150, 10, 13, 27], "it is damaged"),
         ("brackets", vec![b'['; 200_000], "it is damaged"),
-        ("a newer one", br#"{"mha": 2, "lessons": {}}"#.to_vec(), "a newer mha has written it"),
         ("no version", br#"{"lessons": {"\u001b[31m": {}}}"#.to_vec(), "it names no version"),
         (
             "another kind",
