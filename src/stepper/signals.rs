@@ -4,16 +4,17 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::low_level::{emulate_default_handler, unregister};
 use signal_hook::{SigId, flag};
 
 use super::terminal::Asked;
 
 /// What each signal asks for.
-const HEEDED: [(i32, Asked); 5] = [
+const HEEDED: [(i32, Asked); 6] = [
     (SIGTERM, Asked::Die(SIGTERM)),
     (SIGHUP, Asked::Die(SIGHUP)),
+    (SIGQUIT, Asked::Die(SIGQUIT)),
     (SIGINT, Asked::Leave),
     (SIGTSTP, Asked::Stop),
     (SIGCONT, Asked::GoOn),
