@@ -243,7 +243,9 @@ fn chapters(leaves: &[Leaf], link: impl Fn(&Leaf) -> Link) -> Vec<Chapter> {
 
 /// Names that every system takes for a file, and no two alike, however a system takes capitals.
 fn name_apart(leaves: &mut [Leaf]) {
-    let mut taken: BTreeSet<String> = BTreeSet::from(["index".to_owned()]);
+    // Windows has devices of these names, whatever stands after the point.
+    let mut taken: BTreeSet<String> = ["index", "con", "prn", "aux", "nul"].map(str::to_owned).into();
+    taken.extend((0..=9).flat_map(|number| [format!("com{number}"), format!("lpt{number}")]));
     for leaf in leaves {
         let safe = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
         let plain: String = leaf.name.chars().map(safe).take(60).collect();
