@@ -18,6 +18,9 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error, &typed),
     };
     colored::control::set_override(cli.common().colour());
+    // Older Windows consoles obey colours only when told to; what is no console is left alone.
+    #[cfg(windows)]
+    let _ = colored::control::set_virtual_terminal(true);
     match cli.run() {
         Ok(Ending::Done) => ExitCode::SUCCESS,
         Ok(Ending::AnswerIsNo) => ExitCode::from(1),
