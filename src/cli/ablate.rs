@@ -31,14 +31,19 @@ use crate::views::ablate_each::{self, Ranking};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  mha ablate --head 2                         the 3×4 example without its second head
-  mha ablate pruning --each                   every head of a lesson in turn, by what its absence changes
-  mha ablate two-heads --head 1 --with uniform   the head's values, without its choice
+  mha ablate --head 2
+                the 3×4 example without its second head
+  mha ablate pruning --each
+                every head of a lesson in turn, by what its absence changes
+  mha ablate two-heads --head 1 --with uniform
+                the head's values, without its choice
   mha ablate --model DIR --text 'The cat sat' --layer 3 --head 5
   mha ablate --model DIR --text 'The cat sat' --heads L2H4,layer.1.head.2
   mha ablate --model DIR --text 'The cat sat' --each --format heatmap
-  mha ablate --model DIR --text 'The cat sat' --layer 3 --head 5 --keep-only   all others of layer 3 go
-  mha ablate --model DIR --text 'The cat sat' --mask 4 --each --sort loss      a masked model has to guess token 4")]
+  mha ablate --model DIR --text 'The cat sat' --layer 3 --head 5 --keep-only
+                all others of layer 3 go
+  mha ablate --model DIR --text 'The cat sat' --mask 4 --each --sort loss
+                a masked model has to guess token 4")]
 pub(super) struct AblateArgs {
     /// A name from `mha lessons`, or a lesson file; - is standard input [default: two-heads]
     #[arg(conflicts_with = "model")]
@@ -75,7 +80,7 @@ pub(super) struct AblateArgs {
     /// What to write; heatmap is for --each
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: AblateFormat,
-    /// Which sequence of a batch, counted from 1
+    /// Which sequence of a batch, counted from 1 [default: 1]
     #[arg(long, value_name = "B", conflicts_with = "model", allow_negative_numbers = true, value_parser = counted_from_one)]
     sequence: Option<usize>,
     /// Let the lesson name files outside its folder

@@ -38,8 +38,8 @@ Examples:
   mha check two-heads mine.npz
   mha check masks weights.npy output.npy
   mha check mine.yaml step.csv --map step=scores
-  mha check mine.npz --against theirs.npz       two people's tensors, no lesson
-  mha check --capture pytorch                   lines that save your own steps
+  mha check mine.npz --against theirs.npz  two people's tensors, no lesson
+  mha check --capture pytorch              lines that save your own steps
   mha check --model DIR --text 'The animal was too tired' port.npz")]
 pub(super) struct CheckArgs {
     /// The lesson (a name from `mha lessons` or a file), then the files with your tensors; - is standard input

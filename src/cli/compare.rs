@@ -71,13 +71,19 @@ enum CompareFormat {
 }
 
 fn help() -> String {
-    let list: Vec<String> = VARIANTS.iter().map(|(name, meaning)| format!("  {name:<22}{meaning}")).collect();
+    // Eighty columns hold a name with a short meaning; a long one folds better on lines of its own.
+    const BESIDE: usize = 56;
+    let line = |(name, meaning): &(&str, &str)| match meaning.len() <= BESIDE {
+        true => format!("  {name:<22}{meaning}"),
+        false => format!("  {name}\n{:24}{meaning}", ""),
+    };
+    let list: Vec<String> = VARIANTS.iter().map(line).collect();
     format!(
         "Variants:\n{}\n\nMistakes stand beside them: `mha mistakes` lists their names. Where one comes first, multi-head is put \
          before it.\n\nExamples:\n  mha compare\n  mha compare --variants multi-head,gqa:2,mqa grouped-query\n  \
          mha compare --variants multi-head,fused,flash\n  mha compare masks --variants multi-head,no-scale\n  \
          mha compare --variants scale-missing,heads-not-split\n  mha compare --format heatmap\n  \
-         mha compare --model DIR --text 'The animal was too tired' --layer 3 --variants multi-head,gqa:2,mqa",
+         mha compare --model DIR --text 'The cat sat' --variants multi-head,mqa",
         list.join("\n")
     )
 }

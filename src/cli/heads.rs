@@ -23,12 +23,16 @@ use crate::words::t;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  mha heads --explain-measures                                 every definition and threshold
-  mha heads --model DIR --text \"The cat sat on the mat.\"       a map of all heads, and the clearest ones
-  mha heads --model DIR --texts lines.txt --sort previous      averaged over many lines
-  mha heads --model DIR --text \"…\" --layer 3 --norms           by weight and length of the values
+  mha heads --explain-measures  every definition and threshold
+  mha heads --model DIR --text \"The cat sat on the mat.\"
+                                a map of all heads, and the clearest ones
+  mha heads --model DIR --texts lines.txt --sort previous
+                                averaged over many lines
+  mha heads --model DIR --text \"…\" --layer 3 --norms
+                                by weight and length of the values
   mha heads --model DIR --text \"…\" --format heatmap --measure entropy
-  mha heads --model DIR --text \"…\" --format json               every number in full")]
+  mha heads --model DIR --text \"…\" --format json
+                                every number in full")]
 pub(super) struct HeadsArgs {
     #[command(flatten)]
     model: ModelArgs,
@@ -41,11 +45,11 @@ pub(super) struct HeadsArgs {
     /// Measure weight · ‖value · W_O‖ in place of weights, each row over its sum
     #[arg(long)]
     norms: bool,
-    /// Only these layers, counted from 1, with commas
+    /// Only these layers, counted from 1 (1,3)
     #[arg(long, value_name = "L", value_delimiter = ',', allow_negative_numbers = true, value_parser = counted_from_one)]
     layer: Vec<usize>,
-    /// Only these heads of each layer, counted from 1, with commas
-    #[arg(long, value_name = "H", value_delimiter = ',', allow_negative_numbers = true, value_parser = counted_from_one)]
+    /// Only these heads of each layer, counted from 1 (1,3)
+    #[arg(long, visible_alias = "heads", value_name = "N", value_delimiter = ',', allow_negative_numbers = true, value_parser = counted_from_one)]
     head: Vec<usize>,
     /// What comes first: the most of a measure, strongest (the clearest head of every type, then the next), or layer
     /// [default: strongest on pages, layer elsewhere]

@@ -24,16 +24,18 @@ use crate::words::t;
 /// Learn multi-head attention in a dialogue: predict, then see
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Examples:
-  mha learn                      the lessons by topic, and what is due for review
-  mha learn two-heads            begins a lesson, or goes on where you left it
-  mha learn two-heads --from 3   begins at its third question
-  mha learn mine.yaml            a lesson of your own
-  mha learn review               asks once more what is due: what was missed comes back the next day
-  mha learn two-heads --plain    all of it as text, with answers, for reading and screen readers
-
 What you have done is kept in one small file, progress.json, where your system keeps programs' data.
-MHA_DATA_DIR names another folder for it; mha learn --forget empties it.")]
+MHA_DATA_DIR names another folder for it; mha learn --forget empties it.
+
+Examples:
+  mha learn                     the lessons by topic, and what is due for review
+  mha learn two-heads           begins a lesson, or goes on where you left it
+  mha learn two-heads --from 3  begins at its third question
+  mha learn mine.yaml           a lesson of your own
+  mha learn review
+                                asks once more what is due: what was missed comes back the next day
+  mha learn two-heads --plain
+                                all of it as text, with answers, for reading and screen readers")]
 pub(super) struct LearnArgs {
     /// A name from the list, a path, or `review`: what is due [default: list the lessons]
     #[arg(value_name = "LESSON")]
@@ -238,11 +240,7 @@ fn line(entry: &Entry, page: &Page) -> String {
     let mark = if page.ascii && mark == "◐" { "~" } else { mark };
     let state = if state.is_empty() { state } else { format!(" ({state})") };
     let text = page.paragraph(&format!("{name}: {}{state}", visible(title)), 6);
-    format!(
-        "  {} {}",
-        page.letters(mark),
-        text.trim_start().replacen(name.as_str(), &look::name(name), 1)
-    )
+    format!("  {} {}", page.letters(mark), text.trim_start().replacen(name.as_str(), &look::typed(name), 1))
 }
 
 /// What is due: lessons with the ids of their questions, in the order of their names.

@@ -24,13 +24,14 @@ use crate::words::t;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  mha lessons                             what there is
-  mha lessons show two-heads              the file, to copy and change
+  mha lessons                     what there is
+  mha lessons show two-heads      the file, to copy and change
   mha lessons show two-heads --output mine.yaml
-  mha lessons validate mine.yaml          are its shapes right and its claims true?
-  mha lessons validate                    the same for all built-in lessons
-  mha lessons new mine.yaml               a first draft of your own
-  mha lessons render --all --output course     pages for a browser")]
+  mha lessons validate mine.yaml  are its shapes right and its claims true?
+  mha lessons validate            the same for all built-in lessons
+  mha lessons new mine.yaml       a first draft of your own
+  mha lessons render --all --output course
+                                  pages for a browser")]
 pub(super) struct LessonsArgs {
     #[command(subcommand)]
     what: Option<What>,

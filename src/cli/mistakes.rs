@@ -13,9 +13,9 @@ use crate::views::{mistakes, part};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  mha mistakes                            all of them, by the step that goes wrong first
-  mha mistakes scale-missing              one: cause, symptom, fix, a line of code
-  mha mistakes --format json              for other programs")]
+  mha mistakes                all of them, by the step that goes wrong first
+  mha mistakes scale-missing  one: cause, symptom, fix, a line of code
+  mha mistakes --format json  for other programs")]
 pub(super) struct MistakesArgs {
     /// A name from the list
     name: Option<String>,

@@ -51,7 +51,8 @@ Start here:
   mha compare           one head against two, on the same matrices
   mha check two-heads mine.npz   your own tensors: the first wrong step, and why
   mha ablate --each     which heads matter, and which can go
-  mha heads --model induction --text qwertqwert   what each head of a trained model does
+  mha heads --model induction --text qwertqwert
+        what each head of a trained model does
   mha params bert-base  what it costs in parameters, work and memory
   mha mistakes          what people get wrong, and how to mend it
   mha learn             the course: predict, then see

@@ -16,15 +16,18 @@ use crate::words::{Language, in_language};
 
 const EXAMPLES: &str = "\
 Examples:
-  mha params llama-2-7b --memory 24GiB         a published model, and what fits
-  mha params path/to/config.json               any model's config
-  mha params path/to/folder --tensors          config and weights together, tensor by tensor
-  mha params model.gguf                        what a weight file holds, from its header
+  mha params llama-2-7b --memory 24GiB
+                                  a published model, and what fits
+  mha params path/to/config.json  any model's config
+  mha params path/to/folder --tensors
+                                  config and weights together, tensor by tensor
+  mha params model.gguf           what a weight file holds, from its header
   mha params llama-3-8b --sweep num-kv-heads=1,8,32
   mha params deepseek-v3 --explain active-parameters
-  mha params --list qwen                       models by name; --list families for the types
-  mha params --d-model 768 --num-heads 12      one attention layer of your own sizes
-  mha params                                   the base Transformer's (512 wide, 8 heads)";
+  mha params --list qwen          models by name; --list families for the types
+  mha params --d-model 768 --num-heads 12
+                                  one attention layer of your own sizes
+  mha params                      the base Transformer's (512 wide, 8 heads)";
 
 /// Count parameters, multiplications and KV cache
 #[derive(Debug, Args)]

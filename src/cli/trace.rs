@@ -32,24 +32,30 @@ use format::{TraceFormat, With};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  mha trace                                   the 3×4 example with two heads
-  mha trace --steps 'head.2.*'                only head 2
-  mha trace masks --heads 1                   another lesson, its first head
-  mha trace --format heatmap                  attention weights as a picture
-  mha trace my-lesson.yaml --format json      numbers in full, for a program
-  mha trace --explain 'head.1.weights[3,1]'    where that number comes from, term by term
-  mha trace --exact                           1/√2 and 1/3 in place of 0.7071 and 0.3333
-  mha trace --format html --output trace.html a page: point at a number to see where it comes from
-  mha trace --interactive                     one step at a time, with a cursor
-  mha trace --mistake scale-missing           the same computed wrongly, beside it
-  mha trace --layout columns                  tokens in columns: W · x, Kᵀ · Q
-  mha trace --format latex --output two.tex   for pdflatex; markdown for GitHub
-  mha trace --format npz --output trace.npz   for NumPy
-  mha trace --format png --output heads.png   heat maps for a slide; svg for a paper
+  mha trace                          the 3×4 example with two heads
+  mha trace --steps 'head.2.*'       only head 2
+  mha trace masks --heads 1          another lesson, its first head
+  mha trace --format heatmap         attention weights as a picture
+  mha trace my-lesson.yaml --format json
+                                     numbers in full, for a program
+  mha trace --explain 'head.1.weights[3,1]'
+                                     where that number comes from, term by term
+  mha trace --exact                  1/√2 and 1/3 in place of 0.7071 and 0.3333
+  mha trace --format html --output trace.html
+                                     a page: point at a number to see where it comes from
+  mha trace --interactive            one step at a time, with a cursor
+  mha trace --mistake scale-missing  the same computed wrongly, beside it
+  mha trace --layout columns         tokens in columns: W · x, Kᵀ · Q
+  mha trace --format latex --output two.tex
+                                     for pdflatex; markdown for GitHub
+  mha trace --format npz --output trace.npz
+                                     for NumPy
+  mha trace --format png --output heads.png
+                                     heat maps for a slide; svg for a paper
 
 Real weights:
   mha trace --model DIR --text 'The animal was too tired' --layer 3 --head 5
-                                              config.json, model.safetensors and tokenizer.json in a folder")]
+                config.json, model.safetensors and tokenizer.json in a folder")]
 pub(super) struct TraceArgs {
     /// A name from `mha lessons`, or a lesson file; - is standard input
     #[arg(default_value = lesson::DEFAULT, conflicts_with = "model")]

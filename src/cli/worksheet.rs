@@ -23,11 +23,14 @@ A sheet gives the problem, then every step as a table to fill in. --blanks last-
 The line at its foot makes the same sheet again, on any machine. mha check grades a sheet that was filled in, or half of it.
 
 Examples:
-  mha worksheet --random --seed 7                  small numbers that can be computed by hand
-  mha worksheet --random --count 3 --format latex  three exercises for pdflatex; --key gives their answers
-  mha worksheet two-heads --blanks all             a lesson from `mha lessons`, nothing computed
-  mha worksheet random:7 --format yaml             a sheet to fill in on a computer
-  mha check random:7 mine.yaml                     what you filled in, graded")]
+  mha worksheet --random --seed 7  small numbers that can be computed by hand
+  mha worksheet --random --count 3 --format latex
+                                   three exercises for pdflatex; --key gives their answers
+  mha worksheet two-heads --blanks all
+                                   a lesson from `mha lessons`, nothing computed
+  mha worksheet random:7 --format yaml
+                                   a sheet to fill in on a computer
+  mha check random:7 mine.yaml     what you filled in, graded")]
 pub(super) struct WorksheetArgs {
     /// A name from `mha lessons`, a lesson file, or random:7 for a drawn exercise
     #[arg(default_value = lesson::DEFAULT, conflicts_with = "random")]
@@ -42,10 +45,10 @@ pub(super) struct WorksheetArgs {
     #[arg(long, value_name = "N", requires = "random", default_value_t = 4)]
     d_model: usize,
     /// Number of heads
-    #[arg(long, value_name = "N", requires = "random", default_value_t = 2)]
+    #[arg(long, visible_alias = "num-heads", value_name = "N", requires = "random", default_value_t = 2)]
     heads: usize,
     /// Number of tokens (2 to 8)
-    #[arg(long, value_name = "N", requires = "random", default_value_t = 3)]
+    #[arg(long, visible_alias = "seq-len", value_name = "N", requires = "random", default_value_t = 3)]
     tokens: usize,
     /// What the tokens see
     #[arg(long, value_name = "MASK", requires = "random", default_value = "none")]

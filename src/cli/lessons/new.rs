@@ -18,10 +18,11 @@ use crate::words::t;
 What is not given is asked for on a terminal, a line a question, and takes its default elsewhere.
 
 Examples:
-  mha lessons new mine.yaml               a few questions, then the file
-  mha lessons new mine.yaml --title 'Looking back' --tokens the,cat,sat --mask causal
-  mha lessons new --numbers integers --seed 7     to standard output
-  mha lessons validate mine.yaml          is it still true after your changes?")]
+  mha lessons new mine.yaml       a few questions, then the file
+  mha lessons new mine.yaml --title 'Looking back' --tokens the,cat,sat
+  mha lessons new --numbers integers --seed 7
+                                  to standard output
+  mha lessons validate mine.yaml  is it still true after your changes?")]
 pub(super) struct NewArgs {
     /// The file to write [default: standard output]
     #[arg(value_name = "NAME.yaml", conflicts_with = "output")]

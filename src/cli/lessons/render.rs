@@ -19,10 +19,12 @@ use crate::words::{Language, language};
 Questions stand with their hints and answers folded away, tasks with a solution, commands with what they print.
 
 Examples:
-  mha lessons render two-heads --format markdown      one page, to standard output
-  mha lessons render mine.yaml --output pages         a page and an index, in a folder
-  mha lessons render --all --output course            the whole course
-  mha lessons render --all --lang zh --output 课程     the same in Chinese")]
+  mha lessons render two-heads --format markdown
+                                               one page, to standard output
+  mha lessons render mine.yaml --output pages  a page and an index, in a folder
+  mha lessons render --all --output course     the whole course
+  mha lessons render --all --lang zh --output 课程
+                                               the same in Chinese")]
 pub(super) struct RenderArgs {
     /// Names or paths
     #[arg(required_unless_present = "all")]
