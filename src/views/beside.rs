@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-
 use super::grid::{Grid, Side};
 use super::number::{digits_for, number};
 use super::page::{Detail, Layout, Page, width};

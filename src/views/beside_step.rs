@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-
 use super::Scene;
 use super::beside::{Beside, facing};
 use super::look;

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::io::{self, Write};
 
-
 use super::grid::Grid;
 use super::number::{digits_for, grouped, number};
 use super::page::{Detail, Layout, Page};

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-
 use super::derivation::{Derivation, figure};
 use super::look;
 use super::page::{Detail, Page, pieces, width};

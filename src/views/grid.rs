@@ -61,8 +61,7 @@ impl Grid {
         let corner = self.row_name(&self.corner, room, page);
         let corner = broad(&corner);
         let stub = rows.kept().map(|r| broad(&names[r])).chain([corner, 1]).max().unwrap_or(1);
-        let heads: Vec<String> =
-            self.columns.iter().map(|name| self.column_name(name, stub, page)).collect();
+        let heads: Vec<String> = self.columns.iter().map(|name| self.column_name(name, stub, page)).collect();
         let widths: Vec<usize> = (0..heads.len())
             .map(|c| {
                 let at = |r: usize| self.cells.get(r).and_then(|row| row.get(c));
@@ -254,7 +253,12 @@ fn with_breaks(text: &str, room: usize) -> String {
         let (mut line, mut rest) = (String::new(), String::new());
         for c in word.chars() {
             rest.push(c);
-            if matches!(c, '·' | '.' | '_' | '/' | '+' | '-' | ',') || width(&rest) >= room {
+            // d_k and W_O stay whole: too short for a line to gain by it.
+            let may_end = match c {
+                '_' => rest.chars().count() > 2,
+                c => matches!(c, '·' | '*' | '.' | '/' | '+' | '-' | ','),
+            };
+            if may_end || width(&rest) >= room {
                 if width(&line) + width(&rest) > room && !line.is_empty() {
                     broken.push_str(&line);
                     broken.push(' ');

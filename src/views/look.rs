@@ -27,7 +27,7 @@ pub fn alarm(words: &str, indent: usize, page: &Page) -> String {
     painted(&page.paragraph(words, indent), |line| line.red().bold())
 }
 
-/// What a person can ask for by this name: a step, a lesson.
+/// The name of a step, of a cell, of a question: what the lines below it belong to.
 pub fn name(text: &str) -> String {
     text.cyan().bold().to_string()
 }
@@ -49,6 +49,11 @@ impl Tone {
             Self::Wrong => wrong(text),
         }
     }
+}
+
+/// A name in a list of what can be typed.
+pub fn typed(text: &str) -> String {
+    text.cyan().to_string()
 }
 
 /// What is as it should be.

@@ -1,4 +1,34 @@
 //! A trace in, one format out. A view computes nothing about attention.
+//!
+//! # One look for all verbs
+//!
+//! A page is made of [`look`]'s lines, of [`grid::Grid`]'s tables and of [`page::Page::paragraph`]s, or of [`part::Part`]s,
+//! which are set as these. `tests/look.rs` runs every verb and holds the pages to this:
+//!
+//! | what | how | where it is made |
+//! |---|---|---|
+//! | title of a page | first line, bold; sentences about it; a blank line | [`look::title`] |
+//! | heading; name of a step | a blank line above; bold cyan; sections are counted `1.`, steps `18` | [`look::heading`], [`look::name`] |
+//! | caption of a table | a plain line above it; a blank line above that, unless a heading stands there | [`part::Part::Caption`] |
+//! | table | names to the left, numbers to the right, words wrapped; a blank line between two | [`grid::Grid`] |
+//! | a table too wide | panels of columns (`columns 1–6 of 12`), or `…` and a line that says how many are left out | [`grid::Grid`] |
+//! | right, wrong | green, bold red; always said in words or by a sign as well: `✓` `✗`, `*` at a cell | [`look::right`], [`look::wrong`] |
+//! | what only accompanies | dimmed: `−∞`, a weight of 0 | [`look::faint`] |
+//! | what to look at first | bold: the largest weight of a row, the name of a panel | [`look::chief`] |
+//! | what can be typed | cyan in a list; a command stands on lines of its own, two blanks in | [`look::typed`], [`part::Part::Command`] |
+//! | the lesson's own words | `» ` before them | [`story`] |
+//! | no value | `–`; a hidden score `−∞`, a hidden weight in a heat map `·` | |
+//! | a number | `--precision` digits; whole tables of whole numbers none; `4e-9` where it would round to 0 | [`crate::number`] |
+//! | a count | `1,048,576`; in a formula as it is typed: `12·64` | [`number::grouped`] |
+//! | a share, a percentage | `12.5%` | |
+//! | bytes | `524,288 bytes (512 KiB)`: units of 1024 unless `--unit GB` asks for those of 1000 | [`number::bytes`] |
+//! | a size | `3×4` in a trace, where `·` and `→` join sizes; `768 × 768` where it is told or multiplied out | |
+//! | minus | `-` before a number, so that it can be copied; `−` between two, and before `∞` | |
+//!
+//! From 40 columns on no line is wider than the page asks. Names are cut with `…` where there are many, and told whole where
+//! each matters ([`grid::Grid::whole`]). What is made to be pasted or searched is never broken: commands, code, the lines of
+//! `mha params --tensors`. `--ascii` spells every sign by [`page::ascii`] (`✓` is `ok`, `−∞` is `-inf`, `…` is `...`) and speaks
+//! English. Without colour no escape code is written. A page ends with one line break, and no line ends with a blank.
 
 pub mod ablate;
 pub mod ablate_data;

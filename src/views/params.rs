@@ -1,6 +1,5 @@
 //! The page of `mha params`: every figure beside its formula and its factors.
 
-
 use super::grid::{Grid, Side};
 use super::look;
 use super::number::grouped;

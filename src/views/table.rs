@@ -3,7 +3,6 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
-
 use super::grid::Grid;
 use super::number::{digits_for, number, written};
 use super::page::{Detail, Layout, Page};

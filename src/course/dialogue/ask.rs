@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-
 use super::command::{self, Command};
 use super::feedback::{self, Judged};
 use super::{Dialogue, End, Next, Reply, hints};

@@ -27,7 +27,6 @@ pub use whole::whole;
 
 use std::rc::Rc;
 
-
 use crate::course::Workshop;
 use crate::fault::visible;
 use crate::lesson::course::Part;

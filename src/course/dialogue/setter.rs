@@ -1,6 +1,5 @@
 //! Parts of a lesson as text: paragraphs, tables, heat maps, curves, what commands print.
 
-
 use crate::course::command::{self, Runner};
 use crate::course::workshop::in_words;
 use crate::course::{Ran, Workshop};

@@ -107,10 +107,8 @@ impl Plate {
         let (rows, columns) = panel.shape();
         let padded =
             |text: &str, wide: usize| format!("{text}{}", " ".repeat(self.width.saturating_sub(wide)));
-        let mut lines: Vec<String> = titles(&panel.title, self.width)
-            .iter()
-            .map(|line| padded(&chief(line), width(line)))
-            .collect();
+        let mut lines: Vec<String> =
+            titles(&panel.title, self.width).iter().map(|line| padded(&chief(line), width(line))).collect();
         let stub = " ".repeat(self.stub);
         for head in heads(panel, self.size, brush) {
             lines.push(padded(&format!("{stub}{head}"), self.stub + columns * self.size.cell));

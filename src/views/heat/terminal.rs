@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-
 use super::legend::legend;
 use super::paint::Colours;
 use super::panels::{self, Cell, Group, Panel, Scale};
