@@ -13,6 +13,11 @@ fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     words::speak(words::wanted(&arguments, |name| std::env::var(name).ok()));
     let typed: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    match mha::cli::answered() {
+        Ok(false) => {}
+        Ok(true) => return ExitCode::SUCCESS,
+        Err(error) => return usage(&error, &typed),
+    }
     let cli = match Cli::read(arguments) {
         Ok(cli) => cli,
         Err(error) => return usage(&error, &typed),

@@ -15,7 +15,7 @@ use super::common::counted_from_one;
 use super::lesson::{Files, Wanted};
 use super::model::ModelArgs;
 use super::output::{self, Content};
-use super::{Common, Ending, lesson};
+use super::{Common, Ending, complete, lesson};
 use crate::ablate::each::{self, Losses, Turn};
 use crate::ablate::{Contributions, Measured, Ranked, Sort, Study};
 use crate::fault::{Fault, Faults, Outcome};
@@ -46,18 +46,18 @@ Examples:
                 a masked model has to guess token 4")]
 pub(super) struct AblateArgs {
     /// A name from `mha lessons`, or a lesson file; - is standard input [default: two-heads]
-    #[arg(conflicts_with = "model")]
+    #[arg(conflicts_with = "model", add = complete::lessons())]
     lesson: Option<String>,
     #[command(flatten)]
     model: ModelArgs,
     /// These heads together, counted from 1 (1,3)
-    #[arg(long, value_name = "N", value_delimiter = ',', allow_negative_numbers = true, value_parser = counted_from_one)]
+    #[arg(long, value_name = "N", value_delimiter = ',', allow_negative_numbers = true, value_parser = counted_from_one, add = complete::heads())]
     head: Vec<usize>,
     /// The layer of --head, or the only layer of --each, counted from 1
-    #[arg(long, value_name = "L", allow_negative_numbers = true, value_parser = counted_from_one)]
+    #[arg(long, value_name = "L", allow_negative_numbers = true, value_parser = counted_from_one, add = complete::layers(&[]))]
     layer: Option<usize>,
     /// Heads of several layers together: layer.1.head.2, or L0H1, which counts from 0
-    #[arg(long, value_name = "HEADS", value_delimiter = ',', conflicts_with_all = ["head", "layer"])]
+    #[arg(long, value_name = "HEADS", value_delimiter = ',', conflicts_with_all = ["head", "layer"], add = complete::heads_of_layers())]
     heads: Vec<String>,
     /// Every head in turn, by what its absence changes
     #[arg(long, conflicts_with_all = ["head", "heads"])]
@@ -81,7 +81,7 @@ pub(super) struct AblateArgs {
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: AblateFormat,
     /// Which sequence of a batch, counted from 1 [default: 1]
-    #[arg(long, value_name = "B", conflicts_with = "model", allow_negative_numbers = true, value_parser = counted_from_one)]
+    #[arg(long, value_name = "B", conflicts_with = "model", allow_negative_numbers = true, value_parser = counted_from_one, add = complete::sequences(&[]))]
     sequence: Option<usize>,
     /// Let the lesson name files outside its folder
     #[arg(long, conflicts_with = "model")]

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use super::lesson::{Files, Wanted};
 use super::model::ModelArgs;
 use super::output::{self, Content};
-use super::{Common, Ending, lesson};
+use super::{Common, Ending, complete, lesson};
 use crate::answers::{self, Answers, ORDER};
 use crate::fault::{Fault, Outcome, shell_word};
 use crate::lesson::builtin;
@@ -43,7 +43,7 @@ Examples:
   mha check --model DIR --text 'The animal was too tired' port.npz")]
 pub(super) struct CheckArgs {
     /// The lesson (a name from `mha lessons` or a file), then the files with your tensors; - is standard input
-    #[arg(value_name = "LESSON ANSWERS")]
+    #[arg(value_name = "LESSON ANSWERS", add = complete::lesson_then_tensors())]
     given: Vec<String>,
     #[command(flatten)]
     model: ModelArgs,
@@ -51,7 +51,7 @@ pub(super) struct CheckArgs {
     #[arg(long, value_name = "LIBRARY", conflicts_with_all = ["against", "map", "model"])]
     capture: Option<Capture>,
     /// Compare with this file's tensors instead of a lesson's
-    #[arg(long, value_name = "FILE", conflicts_with = "model")]
+    #[arg(long, value_name = "FILE", conflicts_with = "model", add = complete::tensors())]
     against: Option<PathBuf>,
     /// Take your array (or file) THEIRS for the step OURS; may be given several times
     #[arg(long, value_name = "THEIRS=OURS", value_parser = pair)]

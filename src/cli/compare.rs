@@ -9,7 +9,7 @@ use super::lesson::{Files, Wanted};
 use super::model::ModelArgs;
 use super::output::{self, Body, Content};
 use super::trace::Way;
-use super::{Common, Ending, lesson, mistake, patience};
+use super::{Common, Ending, complete, lesson, mistake, patience};
 use crate::fault::{Fault, Outcome};
 use crate::lesson::Problem;
 use crate::mistakes::{Mistake, Side, WrongRun};
@@ -28,16 +28,16 @@ use crate::views::heat::{panels, png, svg, terminal};
 #[command(after_help = help())]
 pub(super) struct CompareArgs {
     /// A name from `mha lessons`, or a lesson file; - is standard input
-    #[arg(default_value = lesson::DEFAULT, conflicts_with = "model")]
+    #[arg(default_value = lesson::DEFAULT, conflicts_with = "model", add = complete::lessons())]
     lesson: String,
     #[command(flatten)]
     model: ModelArgs,
     /// Which layer of a model, counted from 1
-    #[arg(long, value_name = "L", requires = "model", default_value_t = 1, allow_negative_numbers = true, value_parser = counted_from_one)]
+    #[arg(long, value_name = "L", requires = "model", default_value_t = 1, allow_negative_numbers = true, value_parser = counted_from_one, add = complete::layers(&[]))]
     layer: usize,
     /// What to compare, with commas: variants, and mistakes by their names in `mha mistakes`; the first is what the
     /// others are measured against
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "single-head,multi-head")]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "single-head,multi-head", add = complete::variants())]
     variants: Vec<Side>,
     /// What to write
     #[arg(long, value_name = "FORMAT", default_value = "table")]
@@ -46,7 +46,7 @@ pub(super) struct CompareArgs {
     #[arg(long, value_name = "WAY", default_value = "rows")]
     layout: Way,
     /// Which sequence of a batch, counted from 1
-    #[arg(long, value_name = "B", default_value_t = 1, allow_negative_numbers = true, value_parser = counted_from_one)]
+    #[arg(long, value_name = "B", default_value_t = 1, allow_negative_numbers = true, value_parser = counted_from_one, add = complete::sequences(&[]))]
     sequence: usize,
     /// Let the lesson name files outside its folder
     #[arg(long)]

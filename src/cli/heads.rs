@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use super::common::counted_from_one;
 use super::model::ModelArgs;
 use super::output::{self, Content};
-use super::{Common, Ending, params};
+use super::{Common, Ending, complete, params};
 use crate::fault::{Fault, Faults, Outcome, visible};
 use crate::heads::claims::{self, Claim};
 use crate::heads::{Measure, Role, Survey, View};
@@ -46,10 +46,10 @@ pub(super) struct HeadsArgs {
     #[arg(long)]
     norms: bool,
     /// Only these layers, counted from 1 (1,3)
-    #[arg(long, value_name = "L", value_delimiter = ',', allow_negative_numbers = true, value_parser = counted_from_one)]
+    #[arg(long, value_name = "L", value_delimiter = ',', allow_negative_numbers = true, value_parser = counted_from_one, add = complete::layers(&[]))]
     layer: Vec<usize>,
     /// Only these heads of each layer, counted from 1 (1,3)
-    #[arg(long, visible_alias = "heads", value_name = "N", value_delimiter = ',', allow_negative_numbers = true, value_parser = counted_from_one)]
+    #[arg(long, visible_alias = "heads", value_name = "N", value_delimiter = ',', allow_negative_numbers = true, value_parser = counted_from_one, add = complete::heads())]
     head: Vec<usize>,
     /// What comes first: the most of a measure, strongest (the clearest head of every type, then the next), or layer
     /// [default: strongest on pages, layer elsewhere]

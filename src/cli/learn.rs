@@ -9,7 +9,7 @@ use jiff::civil::Date;
 use super::lesson::{Files, Wanted};
 use super::output::{self, Content};
 use super::terminal::Terminal;
-use super::{Common, Ending, command, lesson, params};
+use super::{Common, Ending, command, complete, lesson, params};
 use crate::course::dialogue::{Dialogue, End, From, Keeper, Setter, id, whole};
 use crate::course::progress::{Progress, Store, today};
 use crate::course::{Workshop, topics};
@@ -38,7 +38,7 @@ Examples:
                                 all of it as text, with answers, for reading and screen readers")]
 pub(super) struct LearnArgs {
     /// A name from the list, a path, or `review`: what is due [default: list the lessons]
-    #[arg(value_name = "LESSON")]
+    #[arg(value_name = "LESSON", add = complete::lessons_and_review())]
     lesson: Option<String>,
     /// Begin at question or task N, with what is told before it
     #[arg(long, value_name = "N", conflicts_with = "again", requires = "lesson", value_parser = super::common::counted_from_one)]
@@ -47,7 +47,7 @@ pub(super) struct LearnArgs {
     #[arg(long, requires = "lesson")]
     again: bool,
     /// Forget what was done, of one lesson or of all
-    #[arg(long, value_name = "LESSON", num_args = 0..=1, conflicts_with_all = ["lesson", "from", "again", "plain"])]
+    #[arg(long, value_name = "LESSON", num_args = 0..=1, conflicts_with_all = ["lesson", "from", "again", "plain"], add = complete::lessons_by_name())]
     forget: Option<Option<String>>,
     /// Print the whole lesson as text, tables line by line, and ask nothing
     #[arg(long, requires = "lesson", conflicts_with_all = ["from", "again"])]

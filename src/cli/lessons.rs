@@ -1,14 +1,14 @@
 //! `mha lessons`: which there are, what is in them, and whether what they say is true.
 
 mod new;
-mod render;
+pub(super) mod render;
 mod schema;
 
 use clap::{Args, Subcommand};
 
 use super::lesson::{Files, Wanted};
 use super::output::{self, Content};
-use super::{Common, Ending, command, lesson};
+use super::{Common, Ending, command, complete, lesson};
 use crate::course::validate::{self, Scope, Tally, Verdict};
 use crate::course::{Right, Workshop};
 use crate::fault::{Fault, Faults, Outcome, folded, visible};
@@ -64,6 +64,7 @@ struct ListArgs {
 #[derive(Debug, Args)]
 struct ShowArgs {
     /// A name from the list, or a path
+    #[arg(add = complete::lessons())]
     lesson: String,
     #[command(flatten)]
     common: Common,
@@ -72,6 +73,7 @@ struct ShowArgs {
 #[derive(Debug, Args)]
 struct ValidateArgs {
     /// Names or paths [default: all that come with mha]
+    #[arg(add = complete::lessons())]
     lessons: Vec<String>,
     /// Let lessons name files outside their folder
     #[arg(long)]

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::output::{self, Content};
-use super::{Common, Ending, params};
+use super::{Common, Ending, complete, params};
 use crate::fault::Outcome;
 use crate::mistakes::{Mistake, catalogue};
 use crate::views::page::Layout;
@@ -18,6 +18,7 @@ Examples:
   mha mistakes --format json  for other programs")]
 pub(super) struct MistakesArgs {
     /// A name from the list
+    #[arg(add = complete::mistakes())]
     name: Option<String>,
     /// What to write
     #[arg(long, value_name = "FORMAT", default_value = "table")]

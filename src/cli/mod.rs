@@ -5,6 +5,8 @@ mod check;
 mod command;
 mod common;
 mod compare;
+mod complete;
+mod completions;
 mod explain;
 mod heads;
 mod help;
@@ -12,6 +14,7 @@ mod interactive;
 mod learn;
 mod lesson;
 mod lessons;
+mod man;
 mod mistake;
 mod mistakes;
 mod model;
@@ -24,6 +27,7 @@ mod terminal;
 mod topics;
 mod trace;
 mod usage;
+mod version;
 mod worksheet;
 
 use std::ffi::OsString;
@@ -31,6 +35,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use common::{Common, When};
+pub use complete::answered;
 pub use help::{page as help_page, told};
 pub use usage::fault as usage_fault;
 
@@ -41,7 +46,8 @@ use crate::words::{self, Language};
 #[derive(Debug, Parser)]
 #[command(
     name = "mha",
-    version,
+    version = version::SHORT,
+    long_version = version::long(),
     max_term_width = 100,
     arg_required_else_help = true,
     disable_help_subcommand = true,
@@ -58,6 +64,7 @@ Start here:
   mha learn             the course: predict, then see
   mha lessons           worked examples that come with mha
   mha worksheet         exercises for paper, and their key
+  mha completions       what teaches your shell to complete all of this; mha man: manual pages
 
 Every command has examples of its own: mha trace --help
 Steps, masks, lesson files and other topics: mha help"
@@ -79,6 +86,8 @@ enum Verb {
     Learn(learn::LearnArgs),
     Lessons(lessons::LessonsArgs),
     Worksheet(worksheet::WorksheetArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
     Help(topics::HelpArgs),
 }
 
@@ -122,6 +131,8 @@ impl Cli {
             Verb::Learn(args) => &args.common,
             Verb::Lessons(args) => args.common(),
             Verb::Worksheet(args) => &args.common,
+            Verb::Completions(args) => &args.common,
+            Verb::Man(args) => &args.common,
             Verb::Help(args) => &args.common,
         }
     }
@@ -148,6 +159,7 @@ impl Cli {
             Verb::Params(args) => args.is_for_programs(),
             Verb::Heads(args) => args.is_for_programs(),
             Verb::Mistakes(args) => args.is_for_programs(),
+            Verb::Completions(_) | Verb::Man(_) => true,
             Verb::Learn(_) | Verb::Lessons(_) | Verb::Worksheet(_) | Verb::Help(_) => false,
         }
     }
@@ -164,6 +176,8 @@ impl Cli {
             Verb::Learn(args) => learn::run(args),
             Verb::Lessons(args) => lessons::run(args),
             Verb::Worksheet(args) => worksheet::run(args),
+            Verb::Completions(args) => completions::run(args),
+            Verb::Man(args) => man::run(args),
             Verb::Help(args) => topics::run(args),
         }
     }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use clap::Args;
 
+use super::complete;
 use crate::fault::{Fault, Outcome, shell_word};
 use crate::lesson::Problem;
 use crate::model::{Model, Naming, Passage, Task, Text, builtin};
@@ -13,7 +14,7 @@ use crate::words::{n, say};
 #[derive(Debug, Clone, Args)]
 pub(super) struct ModelArgs {
     // No comment for readers of help pages: they are given what the models inside the binary are as well.
-    #[arg(long, value_name = "MODEL", help = MODEL, long_help = models())]
+    #[arg(long, value_name = "MODEL", help = MODEL, long_help = models(), add = complete::models())]
     model: Option<String>,
     /// The text that the model reads
     #[arg(long, value_name = "TEXT", requires = "model", conflicts_with = "tokens")]

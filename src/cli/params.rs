@@ -4,7 +4,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, ValueEnum};
 
 use super::output::{self, Content};
-use super::{Common, Ending, params_model};
+use super::{Common, Ending, complete, params_model};
 use crate::fault::{Fault, Faults, Outcome};
 use crate::params::report::Request;
 use crate::params::sweep::SweepOver;
@@ -34,7 +34,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct ParamsArgs {
     /// A model by name, its config.json, its folder, or its weights (.safetensors, .gguf); with --list, a word to look for
-    #[arg(value_name = "MODEL")]
+    #[arg(value_name = "MODEL", add = complete::presets())]
     pub(super) preset: Option<String>,
     /// List the models that have a name; `--list families` the types that configs can have
     #[arg(long)]
@@ -50,7 +50,7 @@ pub(super) struct ParamsArgs {
     #[arg(long, value_name = "DTYPE", default_value = "fp16", ignore_case = true, value_parser = dtypes())]
     pub(super) kv_dtype: String,
     /// Let one size take several values: num-heads, num-kv-heads, seq-len, d-model, batch or layers
-    #[arg(long, value_name = "SIZE=A,B,C", conflicts_with = "list")]
+    #[arg(long, value_name = "SIZE=A,B,C", conflicts_with = "list", add = complete::words(&["num-heads=", "num-kv-heads=", "seq-len=", "d-model=", "batch=", "layers="]))]
     pub(super) sweep: Option<String>,
     /// What to write; csv is one line a figure, or with --sweep one line a value
     #[arg(long, value_name = "FORMAT", default_value = "table")]
@@ -64,10 +64,10 @@ pub(super) struct ParamsArgs {
 #[command(next_help_heading = "Whole models")]
 pub(super) struct Whole {
     /// The class to count: base, causal-lm, masked-lm, … or its name [default: the one the config names]
-    #[arg(long, value_name = "CLASS")]
+    #[arg(long, value_name = "CLASS", add = complete::classes())]
     pub(super) class: Option<String>,
     /// Read the config as one of this family, whatever its model_type
-    #[arg(long = "as", value_name = "FAMILY")]
+    #[arg(long = "as", value_name = "FAMILY", add = complete::families())]
     pub(super) family: Option<String>,
     /// Attention only: the short form
     #[arg(long)]
@@ -82,7 +82,7 @@ pub(super) struct Whole {
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(super) tensor_parallel: Option<String>,
     /// One figure with its formula and the numbers put in (`--explain all` for all of them)
-    #[arg(long, value_name = "FIGURE")]
+    #[arg(long, value_name = "FIGURE", add = complete::figures())]
     pub(super) explain: Option<String>,
     /// Units of bytes: GiB of 1024³ or GB of 1000³
     #[arg(long, value_name = "UNIT", default_value = "GiB", ignore_case = true, value_parser = ["GiB", "GB"])]

@@ -17,7 +17,7 @@ use super::common::counted_from_one;
 use super::lesson::{Files, Wanted};
 use super::model::ModelArgs;
 use super::select::Selection;
-use super::{Common, Ending, explain, interactive, lesson, patience};
+use super::{Common, Ending, complete, explain, interactive, lesson, patience};
 use crate::fault::{Fault, Faults, Outcome};
 use crate::lesson::quantity::of_trace::sheets;
 use crate::lesson::{Piece, Problem, Saying, pieces};
@@ -58,18 +58,18 @@ Real weights:
                 config.json, model.safetensors and tokenizer.json in a folder")]
 pub(super) struct TraceArgs {
     /// A name from `mha lessons`, or a lesson file; - is standard input
-    #[arg(default_value = lesson::DEFAULT, conflicts_with = "model")]
+    #[arg(default_value = lesson::DEFAULT, conflicts_with = "model", add = complete::lessons())]
     lesson: String,
     #[command(flatten)]
     model: ModelArgs,
     /// Which layer of a model, counted from 1, or `all` [default: 1]
-    #[arg(long, value_name = "L", requires = "model", allow_negative_numbers = true)]
+    #[arg(long, value_name = "L", requires = "model", allow_negative_numbers = true, add = complete::layers(&["all"]))]
     layer: Option<model::Layer>,
     /// Show these steps only: names or globs, with commas (q,head.2.*)
-    #[arg(long, value_name = "GLOBS", value_delimiter = ',')]
+    #[arg(long, value_name = "GLOBS", value_delimiter = ',', add = complete::steps())]
     steps: Vec<String>,
     /// Show these heads only, counted from 1 (1,3)
-    #[arg(long, visible_alias = "head", value_name = "N", value_delimiter = ',', allow_negative_numbers = true, value_parser = counted_from_one)]
+    #[arg(long, visible_alias = "head", value_name = "N", value_delimiter = ',', allow_negative_numbers = true, value_parser = counted_from_one, add = complete::heads())]
     heads: Vec<usize>,
     /// One line a step instead of its table
     #[arg(long, conflicts_with = "format")]
@@ -82,14 +82,14 @@ pub(super) struct TraceArgs {
     with: Option<With>,
     /// Show where a number comes from, term by term, back to the input: a cell, a row or a step
     /// (head.1.scores[3,1], head.1.weights[3], output[2,*])
-    #[arg(long, value_name = "CELL", conflicts_with_all = ["steps", "heads", "summary"])]
+    #[arg(long, value_name = "CELL", conflicts_with_all = ["steps", "heads", "summary"], add = complete::cells())]
     explain: Vec<String>,
     /// Step through it in the terminal: move over the numbers, see where each comes from, change them (? shows the keys)
     #[arg(short, long, conflicts_with_all = ["format", "output", "explain", "summary"])]
     interactive: bool,
     /// Compute it wrongly, beside the right run: a name from `mha mistakes`, or NAME/FORM for one of several ways; formats
     /// other than table and json hold the wrong run alone
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = complete::mistakes())]
     mistake: Option<String>,
     /// How many levels to follow what --explain shows [default: as many as stay readable]
     #[arg(long, value_name = "N", requires = "explain", allow_negative_numbers = true)]
@@ -101,7 +101,7 @@ pub(super) struct TraceArgs {
     #[arg(long)]
     exact: bool,
     /// Which sequence of a batch, counted from 1, or `all` [default: 1; all for npz, python, ipynb]
-    #[arg(long, value_name = "B", allow_negative_numbers = true)]
+    #[arg(long, value_name = "B", allow_negative_numbers = true, add = complete::sequences(&["all"]))]
     sequence: Option<Which>,
     /// Let the lesson name files outside its folder
     #[arg(long)]

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::lesson::{Files, Wanted};
 use super::output::{self, Content, Sink};
-use super::{Common, Ending, lesson};
+use super::{Common, Ending, complete, lesson};
 use crate::course::worksheet::drawing::{self, Drawing, Masked};
 use crate::course::worksheet::{self, Blanks, Exercise, Sheet};
 use crate::fault::{Fault, Faults, Outcome};
@@ -33,7 +33,7 @@ Examples:
   mha check random:7 mine.yaml     what you filled in, graded")]
 pub(super) struct WorksheetArgs {
     /// A name from `mha lessons`, a lesson file, or random:7 for a drawn exercise
-    #[arg(default_value = lesson::DEFAULT, conflicts_with = "random")]
+    #[arg(default_value = lesson::DEFAULT, conflicts_with = "random", add = complete::lessons())]
     lesson: String,
     /// Draw exercises with small whole numbers
     #[arg(long)]

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 
 use crate::cli::output::{self, Content};
-use crate::cli::{Common, Ending};
+use crate::cli::{Common, Ending, complete};
 use crate::fault::{Fault, Outcome, reason, visible};
 use crate::lesson::template::{Mask, Numbers, Template};
 use crate::limits::{DRAFT_ANSWER_BYTES, DRAFT_SIZE};
@@ -40,10 +40,10 @@ pub(super) struct NewArgs {
     #[arg(long, alias = "heads", value_name = "N", value_parser = size)]
     num_heads: Option<usize>,
     /// Which keys a query sees: none (all of them), causal, or window:3 [default: none]
-    #[arg(long, value_name = "MASK", value_parser = mask)]
+    #[arg(long, value_name = "MASK", value_parser = mask, add = complete::words(&["none", "causal", "window:3"]))]
     mask: Option<Mask>,
     /// Where the numbers come from: integers, identity or random [default: integers]
-    #[arg(long, value_name = "FROM", value_parser = numbers)]
+    #[arg(long, value_name = "FROM", value_parser = numbers, add = complete::words(&["integers", "identity", "random"]))]
     numbers: Option<Numbers>,
     /// What numbers are drawn with; the same seed gives the same numbers [default: 1]
     #[arg(long, value_name = "N")]

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use crate::cli::lesson::{self, Files, Wanted};
 use crate::cli::output::{self, Content};
-use crate::cli::{Common, Ending, command};
+use crate::cli::{Common, Ending, command, complete};
 use crate::course::pages::{self, File, Format, Leaf};
 use crate::fault::{Fault, Outcome, reason};
 use crate::lesson::builtin;
@@ -27,7 +27,7 @@ Examples:
                                                the same in Chinese")]
 pub(super) struct RenderArgs {
     /// Names or paths
-    #[arg(required_unless_present = "all")]
+    #[arg(required_unless_present = "all", add = complete::lessons())]
     lessons: Vec<String>,
     /// All lessons that come with mha
     #[arg(long, conflicts_with = "lessons")]
@@ -113,7 +113,7 @@ fn leaf(name: &str, args: &RenderArgs, format: Format) -> Outcome<Leaf> {
 }
 
 /// Writes the files into the folder: all of them, or none where one is there already and nobody said to replace it.
-fn keep(folder: &Path, files: &[File], common: &Common) -> Outcome<()> {
+pub(in crate::cli) fn keep(folder: &Path, files: &[File], common: &Common) -> Outcome<()> {
     let shown = folder.display().to_string();
     if !common.force {
         let there: Vec<String> = files
