@@ -183,6 +183,23 @@ fn a_bias_before_the_scale_adds_half_as_much_where_the_scale_is_a_half() {
     assert_eq!(wrong, [-1.0 / 32.0, -1.0 / 512.0]);
 }
 
+/// One head, d_k = 1: scores 0 and 2 for the second query. 2⁰ : 2² is 1 : 4, so its weights are 1/5 and 4/5; the first
+/// query scores 0 twice and shares evenly, as it should. Typed with four digits, they are told from e's 0.1192 and 0.8808.
+#[test]
+fn powers_of_two_are_told_from_powers_of_e() {
+    let room = tempfile::tempdir().unwrap();
+    let lesson = "attention: {d_model: 1, num_heads: 1}\ninputs: {x: [[0], [1]]}\n\
+                  projections: {w_q: [[2]], w_k: identity, w_v: identity, w_o: none}\n";
+    std::fs::write(room.path().join("lesson.yaml"), lesson).unwrap();
+    std::fs::write(room.path().join("mine.yaml"), "weights: [[[0.5, 0.5], [0.2, 0.8]]]\n").unwrap();
+    let run = run::run(room.path(), &["check", "lesson.yaml", "mine.yaml", "--format", "json"]);
+    assert_eq!(run.status, Some(1), "{}", run.err);
+    let told: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(told["first_wrong"]["step"], "weights");
+    let named = told["explanations"].as_array().unwrap();
+    assert!(named.contains(&serde_json::json!(["softmax-base-2"])), "{named:?}");
+}
+
 fn page(arguments: &[&str]) -> String {
     let run = run::run(Path::new("."), arguments);
     assert_eq!(run.status, Some(0), "{}", run.err);

@@ -42,6 +42,7 @@ mod sink_weight;
 mod softcap;
 mod softmax;
 mod softmax_down;
+mod softmax_in_twos;
 mod softmax_over_heads;
 mod swapped;
 mod team;
@@ -92,6 +93,7 @@ pub use sink_weight::SinkWeight;
 pub use softcap::Softcap;
 pub use softmax::{FullyMaskedRows, Softmax};
 pub use softmax_down::SoftmaxDown;
+pub use softmax_in_twos::SoftmaxInTwos;
 pub use softmax_over_heads::SoftmaxOverHeads;
 pub use swapped::Swapped;
 pub use times::Times;
@@ -192,8 +194,8 @@ operations! {
     // What a rewrite puts in the place of a head's own.
     Zero, Swapped, RowMean, Even,
     // What wrong computations of attention do in place of the right one.
-    Rearrange, ProjectTransposed, ProjectBlocks, ProjectMean, SoftmaxDown, SoftmaxOverHeads, RowShare, Reweighed,
-    MixTransposed, MaskTimes, RopeWide, ScoresInHalf, Times,
+    Rearrange, ProjectTransposed, ProjectBlocks, ProjectMean, SoftmaxDown, SoftmaxInTwos, SoftmaxOverHeads, RowShare,
+    Reweighed, MixTransposed, MaskTimes, RopeWide, ScoresInHalf, Times,
 }
 
 /// Σₖ a[row, k] · b[k, column], as an expression over inputs `a` and `b`.

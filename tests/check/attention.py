@@ -38,7 +38,7 @@ RIGHT = {
     "padding": "keys",      # or "none", "queries", "tiled"
     "mask": "hide",         # see `apply_mask`
     "empty_row": "zero",    # or "nan", "uniform"
-    "softmax": "keys",      # or "queries", "heads", "none", "row-sum"
+    "softmax": "keys",      # or "queries", "heads", "none", "row-sum", "base-2"
     "report": "heads",      # or "mean": the weights as reported
     "dropout": None,        # (p, seed)
     "values": "weighted",   # or "transposed": A^T V
@@ -316,11 +316,12 @@ def soften(scores, plan, empty_row):
     if how == "row-sum":
         seen = np.where(np.isneginf(scores), 0.0, scores)
         return seen / seen.sum(axis=-1, keepdims=True)
-    axis = {"keys": -1, "queries": -2, "heads": 1}[how]
+    axis = {"keys": -1, "queries": -2, "heads": 1, "base-2": -1}[how]
+    power = np.exp2 if how == "base-2" else np.exp
     with np.errstate(invalid="ignore"):  # a row of -inf, or with +inf, is NaN here
-        shifted = np.exp(scores - scores.max(axis=axis, keepdims=True))
+        shifted = power(scores - scores.max(axis=axis, keepdims=True))
         weights = shifted / shifted.sum(axis=axis, keepdims=True)
-    if how == "keys":
+    if how in ("keys", "base-2"):
         empty = np.isneginf(scores).all(axis=-1, keepdims=True)
         fill = {"zero": 0.0, "nan": np.nan, "uniform": 1.0 / scores.shape[-1]}[empty_row]
         weights = np.where(empty, fill, weights)

@@ -171,6 +171,7 @@ KINDS = [
     ("softmax-over-heads", "", "weights", {"softmax": "heads"}, all_of(several, unmasked)),
     ("softmax-missing", "raw scores", "weights", {"softmax": "none"}, unmasked),
     ("softmax-missing", "scores over their sum", "weights", {"softmax": "row-sum"}, unmasked),
+    ("softmax-base-2", "", "weights", {"softmax": "base-2"}, lambda p: True),
     ("weights-averaged-over-heads", "", "weights", {"report": "mean"}, several),
     ("dropout-left-on", "p = 0.1", "weights", {"dropout": (0.1, 1)}, lambda p: True),
     ("dropout-left-on", "p = 0.5", "weights", {"dropout": (0.5, 1)}, lambda p: True),

@@ -6,7 +6,8 @@ use nalgebra::DMatrix;
 
 use super::super::{Draft, Form, Mistake};
 use crate::ops::{
-    Average, Columns, FullyMaskedRows, MixTransposed, Op, Reweighed, RowShare, SoftmaxDown, SoftmaxOverHeads,
+    Average, Columns, FullyMaskedRows, MixTransposed, Op, Reweighed, RowShare, SoftmaxDown, SoftmaxInTwos,
+    SoftmaxOverHeads,
 };
 use crate::plan::{Head, HeadStep, Name, Stack, StepId};
 
@@ -64,6 +65,24 @@ pub(super) const ALL: &[Mistake] = &[
                 draft.each_head(HeadStep::Weights, |_, _, inputs| Some((RowShare.into(), inputs.to_vec())))
             }),
         ],
+    },
+    Mistake {
+        name: "softmax-base-2",
+        summary: "powers of 2 in place of powers of e",
+        right: "A = e^S / Σ e^S",
+        wrong: "A = 2^S / Σ 2^S",
+        cause: "Fast kernels take powers of 2 and put the factor log₂ e into the scale. One path does without the factor, or `exp` was exchanged for `exp2` and nothing else.",
+        symptom: "Scores are right, rows sum to 1, and every row is too even: it is the softmax of 0.693 times the scores.",
+        visible: "Where a row has two scores that differ.",
+        fix: "Multiply the scores by log₂ e before powers of 2 are taken of them, or take powers of e.",
+        code: "weights = scores.softmax(dim=-1)  or  weights = torch.exp2((scores - scores.amax(-1, keepdim=True)) * math.log2(math.e)); weights /= weights.sum(-1, keepdim=True)",
+        reports: (0, 0),
+        forms: &[Form::new("", WEIGHTS, |draft| {
+            draft.each_head(HeadStep::Weights, |_, op, inputs| {
+                let Op::Softmax(softmax) = op else { return None };
+                Some((SoftmaxInTwos { softmax: softmax.clone() }.into(), inputs.to_vec()))
+            })
+        })],
     },
     Mistake {
         name: "weights-averaged-over-heads",

@@ -6,7 +6,7 @@ use crate::ops::{
     MaskTimes, MergeHeads, Mix, MixTransposed, OnlineSoftmax, Op, Operation, Place, Project, ProjectBlocks,
     ProjectMean, ProjectTransposed, Rearrange, Reweighed, RmsNorm, Rope, RopeLayout, RopeWide, RowShare,
     Rows, Scale, Scores, ScoresInHalf, Shape, Signs, SinkWeight, Softcap, Softmax, SoftmaxDown,
-    SoftmaxOverHeads, SplitHeads, Times,
+    SoftmaxInTwos, SoftmaxOverHeads, SplitHeads, Times,
 };
 use nalgebra::DMatrix;
 
@@ -241,6 +241,21 @@ fn wrong_weights_and_what_they_mix() {
         scores,
         r"A_1 = \mathrm{softmax}(S_1^{\mathrm{m}}),\text{ column by column}",
         r"A_1 = \mathrm{softmax}(S_1^{\mathrm{m}}),\text{ row by row}",
+    );
+    let in_twos = |sink| SoftmaxInTwos { softmax: Softmax { empty_rows: FullyMaskedRows::Error, sink } };
+    case(
+        in_twos(None),
+        "A₁",
+        scores,
+        r"A_1 = \frac{2^{S_1^{\mathrm{m}}}}{\sum 2^{S_1^{\mathrm{m}}}},\text{ row by row}",
+        r"A_1 = \frac{2^{S_1^{\mathrm{m}}}}{\sum 2^{S_1^{\mathrm{m}}}},\text{ column by column}",
+    );
+    case(
+        in_twos(Some(0.5)),
+        "A₁",
+        &["S₁"],
+        r"A_1 = \frac{2^{S_1}}{\sum 2^{S_1} + 2^{0.5}},\text{ row by row}",
+        r"A_1 = \frac{2^{S_1}}{\sum 2^{S_1} + 2^{0.5}},\text{ column by column}",
     );
     case(
         RowShare,
