@@ -492,6 +492,40 @@ fn outputs_of_other_shapes_have_no_difference() {
     assert!(difference["max_difference"].is_null() && difference["at"].is_null(), "{difference}");
 }
 
+/// One head reading itself: six boxes are asked for, of which four belong to the head. `weights` is not among them, so the
+/// output of the head is reached by a dotted arrow from what the weights are made of.
+#[test]
+fn a_diagram_leads_from_each_step_to_what_is_made_of_it() {
+    let room = room(
+        "attention: {d_model: 2, num_heads: 1}\ninputs: {x: [[1, 0], [0, 1], [1, 1]]}\n\
+         projections: {w_q: identity, w_k: identity, w_v: identity, w_o: none}\n",
+    );
+    let steps = "x,q,head.1.q,head.1.scores,head.1.output,concat";
+    let page = said(room.path(), &["trace", "lesson.yaml", "--steps", steps, "--format", "mermaid"]);
+    let lines: Vec<&str> = page.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "flowchart TD",
+            "  s0([\"x<br>3×2\"])",
+            "  s1[\"q<br>Q = X W#95;Q<br>3×2\"]",
+            "  s5[\"concat<br>concat = [head₁]<br>3×2\"]",
+            "  subgraph f1[\"head.1\"]",
+            "    s2[\"head.1.q<br>Q₁ = Q[:, 1…2]<br>3×2\"]",
+            "    s3[\"head.1.scores<br>S₁ = Q₁K₁ᵀ / √d#95;k<br>3×3\"]",
+            "    s4[\"head.1.output<br>head₁ = A₁V₁<br>3×2\"]",
+            "  end",
+            "  s0 --> s1",
+            "  s1 --> s2",
+            "  s2 --> s3",
+            "  s0 -.-> s3",
+            "  s3 -.-> s4",
+            "  s0 -.-> s4",
+            "  s4 --> s5",
+        ]
+    );
+}
+
 #[test]
 fn the_same_request_writes_the_same_bytes() {
     let room = room(BATCH);

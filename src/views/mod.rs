@@ -65,6 +65,7 @@ pub mod markdown;
 pub(crate) mod markdown_text;
 pub(crate) mod markup;
 mod matrix;
+pub mod mermaid;
 pub mod mistakes;
 pub mod model;
 pub mod model_csv;

@@ -23,6 +23,8 @@ pub(in crate::cli) enum TraceFormat {
     Latex,
     /// One page for a browser: point at a number to see where it comes from
     Html,
+    /// Which step is made from which, as a diagram for GitHub
+    Mermaid,
     /// A script that recomputes every step and compares it
     Python,
     /// The same as a Jupyter notebook, in NumPy

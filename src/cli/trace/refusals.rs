@@ -117,6 +117,7 @@ fn exact(args: &TraceArgs) -> Outcome<()> {
         }
         TraceFormat::Csv => ("csv", "its last column holds numbers, which programs read as such"),
         TraceFormat::Npz => ("npz", "it holds arrays of numbers, and 1/√2 is not one that fits"),
+        TraceFormat::Mermaid => ("a diagram", "it shows how steps hang together, and none of their numbers"),
         TraceFormat::Python | TraceFormat::Ipynb => ("a program", "it computes with floating-point numbers"),
         TraceFormat::Heatmap | TraceFormat::Svg | TraceFormat::Png => {
             ("a heat map", "its cells are shades, with two digits to tell them apart")

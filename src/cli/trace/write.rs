@@ -12,7 +12,9 @@ use crate::plan::StepId;
 use crate::trace::origin::Depth;
 use crate::trace::{Cell, Trace};
 use crate::views::heat::figure::Figure;
-use crate::views::{self, Scene, code, csv, explain_json, heat, json, latex, markdown, summary, table};
+use crate::views::{
+    self, Scene, code, csv, explain_json, heat, json, latex, markdown, mermaid, summary, table,
+};
 
 /// Writes the page that was asked for.
 ///
@@ -65,6 +67,7 @@ pub(super) fn write(
         TraceFormat::Markdown => Box::new(|out| markdown::write(&scene, out)),
         TraceFormat::Latex => Box::new(|out| latex::write(&scene, out)),
         TraceFormat::Html => Box::new(|out| views::html::write(&scene, out)),
+        TraceFormat::Mermaid => Box::new(|out| mermaid::write(&scene, out)),
         TraceFormat::Python => {
             let library = if args.with == Some(With::Pytorch) { &code::PYTORCH } else { &code::NUMPY };
             Box::new(|out| code::write_script(&source, library, out))
