@@ -243,6 +243,22 @@ fn gpt2_with_a_scale_a_layer_is_computed_as_transformers_computes_it() {
     assert!((scales[0] - 1.0 / root).abs() < 1e-15 && (scales[1] - 0.5 / root).abs() < 1e-15);
 }
 
+/// Positions from the third row of their table; three heads, biases, ReLU.
+#[test]
+fn opt_is_computed_as_transformers_computes_it() {
+    let model = check_folder("models/opt");
+    assert!(model.blueprint.is_causal);
+    assert_eq!(model.blueprint.most_tokens, Some(32), "rows 1 and 2 of 34 are no positions");
+    assert_eq!(model.blueprint.readout.unwrap().tensor, "model.decoder.embed_tokens.weight");
+}
+
+/// Norms after each part and none at the end, no biases, GELU, a vocabulary of its own.
+#[test]
+fn opt_with_norms_after_its_parts_is_computed_as_transformers_computes_it() {
+    let model = check_folder("models/opt-post-norm");
+    assert_eq!(model.blueprint.readout.unwrap().tensor, "lm_head.weight");
+}
+
 /// Half of each head's columns rotate; attention and feed-forward network side by side.
 #[test]
 fn parallel_gpt_neox_is_computed_as_transformers_computes_it() {

@@ -1,6 +1,7 @@
 """One tiny model for each family and each way to rotate, and what transformers computes with it.
 
-Run: OMP_NUM_THREADS=1 python tests/models/generate.py    (transformers 5.24.0, torch 2.15.0, safetensors, numpy)
+Run: OMP_NUM_THREADS=1 python tests/models/generate.py [NAME …]    (transformers 5.24.0, torch 2.15.0, safetensors, numpy)
+With names only those folders are made; a new model goes to the end of MODELS, so that the others keep their seeds.
 
 Each folder gets config.json and model.safetensors as transformers writes them (float16, so that float32 holds every
 number exactly), expected.json with token ids, and one .npz a text: attentions (layers, heads, n, n), hidden_states
@@ -10,6 +11,7 @@ config, older names), the files are rewritten first and transformers reads those
 """
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -217,6 +219,44 @@ MODELS = {
         None,
     ),
     "starcoder2": ("Starcoder2Config", "Starcoder2ForCausalLM", decoder(sliding_window=5), [LONG], None),
+    "opt": (
+        "OPTConfig",
+        "OPTForCausalLM",
+        dict(
+            vocab_size=VOCABULARY,
+            hidden_size=24,
+            num_hidden_layers=2,
+            num_attention_heads=3,
+            ffn_dim=20,
+            max_position_embeddings=32,
+            word_embed_proj_dim=24,
+            bos_token_id=0,
+            eos_token_id=0,
+        ),
+        [LONG],
+        None,
+    ),
+    "opt-post-norm": (
+        "OPTConfig",
+        "OPTForCausalLM",
+        dict(
+            vocab_size=VOCABULARY,
+            hidden_size=24,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            ffn_dim=20,
+            max_position_embeddings=32,
+            word_embed_proj_dim=24,
+            bos_token_id=0,
+            eos_token_id=0,
+            do_layer_norm_before=False,
+            enable_bias=False,
+            activation_function="gelu",
+            tie_word_embeddings=False,
+        ),
+        [LONG],
+        None,
+    ),
 }
 
 
@@ -346,8 +386,11 @@ def attention_only(name, number, norm, is_tied):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    asked = sys.argv[1:]
     for number, (name, what) in enumerate(MODELS.items()):
-        build(number, name, *what)
-    nest("gemma3-old-config", "gemma3-nested")
-    attention_only("attention-only", 50, "pre", False)
-    attention_only("attention-only-bare", 51, "none", True)
+        if not asked or name in asked:
+            build(number, name, *what)
+    if not asked:
+        nest("gemma3-old-config", "gemma3-nested")
+        attention_only("attention-only", 50, "pre", False)
+        attention_only("attention-only-bare", 51, "none", True)

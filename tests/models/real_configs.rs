@@ -60,13 +60,15 @@ fn configs_of_real_models_find_the_tensors_that_they_describe() {
             Err(faults) => {
                 let told = faults.to_string();
                 let unsupported = format!("a model of type {model_type} is not computed");
-                assert!(told.contains(&unsupported), "{}: {told}", preset.name);
+                // One model's embedding is narrower than its layers.
+                let is_narrow = preset.name == "opt-350m" && told.contains("word_embed_proj_dim is 512");
+                assert!(is_narrow || told.contains(&unsupported), "{}: {told}", preset.name);
             }
         }
     }
     // Every family with a well-known model was among them, several times where there are many.
-    for (model_type, most) in [("llama", 15), ("bert", 5), ("qwen2", 5), ("gpt_neox", 4), ("gemma3", 2)] {
+    for (model_type, most) in [("llama", 15), ("bert", 5), ("qwen2", 5), ("gpt_neox", 4), ("opt", 3), ("gemma3", 2)] {
         assert!(seen[model_type] >= most, "{seen:?}");
     }
-    assert!(seen.len() >= 16, "{seen:?}");
+    assert!(seen.len() >= 17, "{seen:?}");
 }

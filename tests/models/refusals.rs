@@ -26,7 +26,7 @@ const QWEN: &str = "models/qwen2-yarn";
 
 #[test]
 fn what_a_config_gets_wrong_is_told_with_its_key() {
-    let cases: [(&str, Value, &[&str]); 37] = [
+    let cases: [(&str, Value, &[&str]); 40] = [
         // Types and parts that are not computed.
         (
             LLAMA,
@@ -54,6 +54,17 @@ fn what_a_config_gets_wrong_is_told_with_its_key() {
             json!({"attn_logit_softcapping": 2}),
             &["attn_logit_softcapping is 2", "does not use it"],
         ),
+        (
+            "models/opt",
+            json!({"word_embed_proj_dim": 12}),
+            &["word_embed_proj_dim is 12, and hidden_size is 24", "another size of OPT"],
+        ),
+        (
+            "models/opt",
+            json!({"layer_norm_elementwise_affine": false}),
+            &["layer_norm_elementwise_affine is false"],
+        ),
+        ("models/opt", json!({"_remove_final_layer_norm": true}), &["_remove_final_layer_norm is true"]),
         // Sizes that are no sizes, or do not fit together.
         (LLAMA, json!({"hidden_size": 0}), &["hidden_size is 0", "from 1 to"]),
         (LLAMA, json!({"hidden_size": 1_u64 << 60}), &["hidden_size is 1152921504606846976"]),

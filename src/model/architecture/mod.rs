@@ -14,6 +14,7 @@ mod gpt2;
 mod gpt_neox;
 mod keys;
 mod llama;
+mod opt;
 mod phi3;
 mod qwen;
 mod roberta;
@@ -38,6 +39,7 @@ const TYPES: &[(&str, Build)] = &[
     ("distilbert", |keys, checkpoint| encoder::blueprint(&distilbert::DISTILBERT, keys, checkpoint)),
     ("gpt2", gpt2::blueprint),
     ("gpt_neox", gpt_neox::blueprint),
+    ("opt", opt::blueprint),
     ("llama", |keys, checkpoint| decoder::blueprint(&llama::LLAMA, keys, checkpoint)),
     ("mistral", |keys, checkpoint| decoder::blueprint(&llama::MISTRAL, keys, checkpoint)),
     ("qwen2", |keys, checkpoint| decoder::blueprint(&qwen::QWEN2, keys, checkpoint)),
