@@ -21,6 +21,25 @@ fn a_tiny_gpt2_has_1638_parameters() {
     assert_eq!(cache::numbers(&model.cache().unwrap().own, 1).unwrap(), 2 * 2 * 3 * 3);
 }
 
+/// CPM-Ant with d = 6 and 2 heads of 5, which do not share d out: a layer has four matrices of 6·10 (240), three of 6·7
+/// (126) and two norms of 6: 378. The last norm 6, 4 segments 24, 11 words and 2 prompts of 3 rows 102, a bias for each of
+/// 9 distances and 4·4 pairs of segments in 2 heads 50, the head 66. Its class in transformers 5.24 allocates as many.
+#[test]
+fn a_tiny_cpmant_has_1382_parameters() {
+    let model = built(&json!({
+        "model_type": "cpmant", "architectures": ["CpmAntForCausalLM"], "hidden_size": 6, "num_attention_heads": 2,
+        "dim_head": 5, "dim_ff": 7, "num_hidden_layers": 3, "vocab_size": 11, "position_bias_num_buckets": 9,
+        "prompt_types": 2, "prompt_length": 3, "segment_types": 4,
+    }));
+    assert_eq!(model.parameters().unwrap(), 3 * 378 + 6 + 24 + 102 + 50 + 66);
+    assert_eq!(model.parameters().unwrap(), 1382);
+    // keys and values of 2 heads of 5 numbers, in 3 layers
+    assert_eq!(cache::numbers(&model.cache().unwrap().own, 1).unwrap(), 2 * 2 * 5 * 3);
+    // openbmb/cpm-ant-10b, from the defaults of its class
+    let large = built(&json!({"model_type": "cpmant", "architectures": ["CpmAntForCausalLM"]}));
+    assert_eq!(large.parameters().unwrap(), 9_517_453_312);
+}
+
 /// Mixtral with d = 4, f = 3, 2 layers, 5 experts of which 2 are used: an expert is 3·4·3 = 36; of 2 · 5 · 36 = 360 a token
 /// uses 2/5, 144.
 #[test]
