@@ -224,7 +224,7 @@ fn every_document_compiles_and_nothing_runs_off_the_page() {
         latex::compiles(room.path(), "trace", &[lesson]);
         compiled += 1;
     }
-    assert!(compiled >= 35, "thirty-three lessons come with mha");
+    assert!(compiled >= 35, "thirty-four lessons come with mha");
     for lesson in ["two-heads", "masks", "telltale", "rope", "induction", "hostile.yaml", "large.yaml"] {
         latex::compiles(
             room.path(),

@@ -34,6 +34,7 @@ const LESSONS: &[Builtin] = lessons![
     "parameters",
     "compute",
     "low-rank",
+    "turned-together",
     "head-count",
     "masks",
     "mask-conventions",
