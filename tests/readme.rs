@@ -97,10 +97,36 @@ fn every_command_of_the_readme_prints_what_stands_there() {
     assert!(run >= 10, "only {run} commands were found");
 }
 
+/// What stands between backticks in `CONTRIBUTING.md` and begins like a path is one.
+#[test]
+fn every_file_that_contributors_are_sent_to_is_there() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(root.join("CONTRIBUTING.md")).unwrap();
+    let rooms = ["src/", "tests/", "lessons/", "snapshots/", ".ci/", ".cargo/"];
+    let mut found = 0;
+    for path in
+        page.split('`').skip(1).step_by(2).filter(|word| rooms.iter().any(|room| word.starts_with(room)))
+    {
+        if !path.contains(['*', ' ']) && !path.contains("NAME") {
+            assert!(root.join(path).exists(), "{path}");
+            found += 1;
+        }
+    }
+    assert!(found >= 20, "only {found} paths were found");
+}
+
 #[test]
 fn the_shell_commands_of_the_readme_are_known_ones() {
-    // Cargo's own commands cannot run inside its tests; `.ci/run` runs each of these.
-    let known = ["cargo install --path .", "cargo run --release -- trace", "cargo test"];
+    // Cargo's own commands cannot run inside its tests, nor what installs; `.ci/run` runs them.
+    let known = [
+        "cargo install --path .",
+        "cargo run --release -- trace",
+        "cargo test",
+        "pip install .",
+        "uvx --from . mha trace",
+        "source <(mha completions bash)",
+        "mha man --all --output ~/.local/share/man/man1",
+    ];
     let benches = ["cargo bench", "python benches/", "hyperfine"];
     for block in blocks(README).iter().filter(|block| block.language == "sh") {
         for line in &block.lines {

@@ -67,7 +67,9 @@ fn configs_of_real_models_find_the_tensors_that_they_describe() {
         }
     }
     // Every family with a well-known model was among them, several times where there are many.
-    for (model_type, most) in [("llama", 15), ("bert", 5), ("qwen2", 5), ("gpt_neox", 4), ("opt", 3), ("gemma3", 2)] {
+    for (model_type, most) in
+        [("llama", 15), ("bert", 5), ("qwen2", 5), ("gpt_neox", 4), ("opt", 3), ("gemma3", 2)]
+    {
         assert!(seen[model_type] >= most, "{seen:?}");
     }
     assert!(seen.len() >= 17, "{seen:?}");
