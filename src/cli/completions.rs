@@ -12,11 +12,12 @@ use crate::fault::{Fault, Outcome, reason};
 What a shell offers then comes from mha itself, and fits what is typed: behind `mha trace rope --steps` the steps of that lesson.
 
 A line in the file that your shell reads when it starts:
-  source <(mha completions bash)                                 in ~/.bashrc
-  source <(mha completions zsh)                                  in ~/.zshrc, below compinit
-  mha completions fish | source                                  in ~/.config/fish/config.fish
-  mha completions powershell | Out-String | Invoke-Expression    in the file that $PROFILE names
-  eval (mha completions elvish | slurp)                          in ~/.config/elvish/rc.elv")]
+  source <(mha completions bash)            in ~/.bashrc
+  source <(mha completions zsh)             in ~/.zshrc, below compinit
+  mha completions fish | source             in ~/.config/fish/config.fish
+  eval (mha completions elvish | slurp)     in ~/.config/elvish/rc.elv
+  mha completions powershell | Out-String | Invoke-Expression
+                in the file that $PROFILE names")]
 pub(super) struct CompletionsArgs {
     /// The shell to teach
     #[arg(value_name = "SHELL")]

@@ -64,7 +64,8 @@ Start here:
   mha learn             the course: predict, then see
   mha lessons           worked examples that come with mha
   mha worksheet         exercises for paper, and their key
-  mha completions       what teaches your shell to complete all of this; mha man: manual pages
+  mha completions bash  what teaches your shell to complete all of this
+  mha man               all help as manual pages
 
 Every command has examples of its own: mha trace --help
 Steps, masks, lesson files and other topics: mha help"
