@@ -1,7 +1,103 @@
 //! How much of anything is taken at most: one table, so that what is hostile or mistyped meets a sentence, and never the
 //! machine's memory or a person's patience.
 //!
-//! Every limit is far above what real files and people need, and is looked at before memory is taken or time is spent.
+//! Every limit is looked at before memory is taken or time is spent, and is far above what real files and people need.
+//! Peaks are the largest resident memory (release build, Linux on x86-64) of requests that go just over the limit;
+//! `tests/limits.rs` makes each of them in an address space of 256 MiB, and of 768 MiB where files may hold as many numbers
+//! as [`NUMBERS`].
+//!
+//! | limit | at most | real files and people need | peak, MiB |
+//! |---|---|---|---|
+//! | [`SHOWN`] | 10 names or faults | a person mends a few at a time | – |
+//! | [`FAULTS`] | 100 faults | as above, of one lesson | – |
+//! | [`TEXT_BYTES`] | 64 MiB | 1 MiB: 50,000 numbers in full | – |
+//! | [`DOCUMENT_BYTES`] | 2 MiB | 1 MB with 20,000 labels | – |
+//! | [`NPY_BYTES`] | 256 MiB | 147 MiB: the embedding of GPT-2 | – |
+//! | [`NUMBERS`] | 67,108,864 (512 MiB) | 39 million: the same | – |
+//! | [`NPY_HEADER_BYTES`] | 65,535 | 118 | – |
+//! | [`ARRAYS`] | 4,096 | a dozen; some hundreds, a head each | – |
+//! | [`NPZ_CONTENTS_BYTES`] | 16 MiB | 100 bytes an array | – |
+//! | [`SAFETENSORS_HEADER_BYTES`] | 8 MiB | 2 MB with 20,000 tensors | – |
+//! | [`TENSORS`] | 20,000 | 105: MiniLM; 18,000 with each expert apart | – |
+//! | [`AXES`] | 8 | 4 | – |
+//! | [`EXACT_INTEGER`] | 2⁵³ | what an f64 holds | – |
+//! | [`CSV_CELLS`] | 4,194,304 | 65,536: weights of 256 tokens | – |
+//! | [`SHEET_SIDE`] | 4,096 | 16 | – |
+//! | [`SHEET_CELLS`] | 1,048,576 | 256 | – |
+//! | [`ANSWER_MATRICES`] | 65,536 | sequences · heads: 1,000 | – |
+//! | [`GGUF_HEADER_BYTES`] | 64 MiB | 14 MB with 262,144 tokens | – |
+//! | [`GGUF_ENTRIES`] | 4,096 | 20 to 60 | – |
+//! | [`GGUF_KEY_BYTES`] | 1,024 | 40 | – |
+//! | [`GGUF_NAME_BYTES`] | 127 | 63; 127 in image models | – |
+//! | [`GGUF_ARRAY`] | 256 numbers | one a layer: up to 126 | – |
+//! | [`GGUF_LIST`] | 2,097,152 | 515,000 merges | – |
+//! | [`METADATA_BYTES`] | 1 MiB | 10 kB | – |
+//! | [`VALUE_CHARACTERS`] | 200 | a line of a page | – |
+//! | [`INDEX_BYTES`] | 64 MiB | 16 MB with 140,000 tensors | – |
+//! | [`INDEX_TENSORS`] | 500,000 | 140,000 | – |
+//! | [`INDEX_NAME_BYTES`] | 1,024 | 60 | – |
+//! | [`FOLDER_ENTRIES`] | 10,000 | 1,000 shards | – |
+//! | [`COUNTED_SIZE`] | 10⁹ | 10 million positions, 262,144 tokens | – |
+//! | [`COUNTED_LAYERS`] | 10,000 | 126; 1,000 in research | – |
+//! | [`COUNTED_TENSORS`] | 300,000 | 18,000 | – |
+//! | [`FORMULAS`] | 2 million | 100,000 | – |
+//! | [`FORMULA_ITEMS`] | 20,000 | one a layer | – |
+//! | [`FORMULA_NUMBER`] | 2⁶² | 10¹⁴ multiplications | – |
+//! | [`SWEEP_VALUES`] | 1,000 | 5 to 20 | – |
+//! | [`SWEEP_TENSORS`] | 2,097,152 | 6,000: 20 values of Llama 3 8B | – |
+//! | [`DEVICES`] | 1,048,576 | 8 to 64 | – |
+//! | [`DIVISORS_OF`] | 2⁴⁰ | 16,384 | – |
+//! | [`TOKENIZER_BYTES`] | 64 MiB | 33 MB: Gemma | – |
+//! | [`TOKENIZER_STEPS`] | 256 | 20 | – |
+//! | [`TOKENIZER_VALUES`] | 65,536 | some hundreds | – |
+//! | [`TOKENIZER_STRING_BYTES`] | 4 KiB | 1 kB: a regular expression | – |
+//! | [`CHARACTERS_MAP_BYTES`] | 4 MiB | 316,720 | – |
+//! | [`LENGTHENED_BYTES`] | 4 MiB | three times the text | – |
+//! | [`WORD_CHARACTERS`] | 1,000 | 100 | – |
+//! | [`PROMPT_BYTES`] | 256 KiB | 16 KiB: 4,096 tokens of English | – |
+//! | [`TOKENS`] | 4,096 | 512: BERT | – |
+//! | [`LAYERS`] | 1,000 | 126: Llama 3.1 405B | – |
+//! | [`READ_NUMBERS`] | 268,435,456 (1 GiB) | 235 million: Llama 3 70B | – |
+//! | [`SURVEYED_WEIGHTS`] | 2³² | 38 million: MiniLM on 512 tokens | – |
+//! | [`TEXTS_BYTES`] | 64 MiB | a few MB of lines | – |
+//! | [`KEPT_NUMBERS`] | 268,435,456 (2 GiB) | as many as are asked for; 50 million of a lesson | – |
+//! | [`EXACT_WORK`] | 300,000 | some thousands | – |
+//! | [`STEPPER_NUMBERS`] | 4,194,304 | some hundreds | – |
+//! | [`PRECISION`] | 17 | 2 to 6 | – |
+//! | [`WIDTH`] | 10,000 | 80 to 300 | – |
+//! | [`SCREEN_CELLS`] | 1,000,000 | 30,000 | – |
+//! | [`EXPLAINED_NUMBERS`] | 400 | 1 to 20 | – |
+//! | [`TREE_DERIVATIONS`] | 5,000 | 40 are readable | – |
+//! | [`FIGURE_PIXELS`] | 12 million | 1 million | – |
+//! | [`LESSON_BYTES`] | 4 MiB | 25 kB: the longest that comes with mha | – |
+//! | [`LESSON_VALUES`] | 500,000 | 262,144: a matrix of 512 × 512 | – |
+//! | [`LESSON_DEPTH`] | 32 | 6 | – |
+//! | [`LESSON_SIZE`] | 1,000,000 | 512 | – |
+//! | [`MATRIX_NUMBERS`] | 4,194,304 (2048 × 2048) | 262,144 | – |
+//! | [`LESSON_HEADS`] | 16,384 | 16 | – |
+//! | [`LESSON_LAYERS`] | 512 | 2 to 6 | – |
+//! | [`MASK_REACH`] | 10⁹ | the length of a sequence | – |
+//! | [`EXPRESSION_CHARACTERS`] | 2,000 | 60 | – |
+//! | [`EXPRESSION_DEPTH`] | 64 | 5 | – |
+//! | [`RANK_SIDE`] | 128 | 8 | – |
+//! | [`PLOT_VALUES`] | 200 | 20 | – |
+//! | [`DRAFT_SIZE`] | 64 | 3 to 8 | – |
+//! | [`DRAFT_ANSWER_BYTES`] | 10,000 | 20 | – |
+//! | [`LESSON_ENTRIES`] | 20 to 2,000 | a tenth | – |
+//! | [`COURSE_PARTS`] | 10 to 50 | 5 | – |
+//! | [`COURSE_WORK`] | 2³¹ operations | two thirds: stability | – |
+//! | [`COURSE_MODELS`] | 100 | 27 in all lessons that come with mha | – |
+//! | [`COMMAND_BYTES`] | 4 MiB | 20 kB | – |
+//! | [`COMMAND_SECONDS`] | 10 | 0.1 | – |
+//! | [`ANSWER_CHARACTERS`] | 500 | 20 | – |
+//! | [`ANSWER_DEPTH`] | 32 | 2 | – |
+//! | [`PROGRESS_BYTES`] | 16 MiB | 50 kB | – |
+//! | [`PAPER_SIDE`] | 16 | 8 | – |
+//! | [`PAPER_STEPS`] | 200 | 30 | – |
+//! | [`DRAWN_TOKENS`] | 8 | 3 | – |
+//! | [`DRAWN_D_MODEL`] | 16 | 4 | – |
+//! | [`EXERCISES`] | 1,000 | 30 | – |
+//! | [`EXERCISES_A_FILE`] | 100 | 30: a class | – |
 
 // What messages list.
 
@@ -46,6 +142,9 @@ pub const AXES: usize = 8;
 
 /// Whole numbers up to here are the same number as an f64 (2⁵³).
 pub const EXACT_INTEGER: u64 = 1 << 53;
+
+/// Cells of a CSV file, and of all steps of a sheet of answers together: a matrix of 2048 × 2048.
+pub const CSV_CELLS: usize = 1 << 22;
 
 // A person's answers.
 
@@ -93,8 +192,8 @@ pub const INDEX_TENSORS: usize = 500_000;
 /// Bytes of a name in an index.
 pub const INDEX_NAME_BYTES: usize = 1_024;
 
-/// Entries of a folder that are looked at.
-pub const FOLDER_ENTRIES: usize = 100_000;
+/// Entries of a folder of weights; models in a thousand shards have about a thousand.
+pub const FOLDER_ENTRIES: usize = 10_000;
 
 // Counting without weights.
 
@@ -108,7 +207,7 @@ pub const COUNTED_LAYERS: u64 = 10_000;
 pub const COUNTED_TENSORS: usize = 300_000;
 
 /// Formulas that one config may take; the largest real ones take a hundred thousand.
-pub const FORMULAS: u64 = 20_000_000;
+pub const FORMULAS: u64 = 2_000_000;
 
 /// Entries of a list that a formula makes.
 pub const FORMULA_ITEMS: i128 = 20_000;
@@ -208,9 +307,9 @@ pub const FIGURE_PIXELS: usize = 12_000_000;
 /// Bytes of a lesson: they hold a 512 × 512 matrix with room to spare.
 pub const LESSON_BYTES: usize = 4 << 20;
 
-/// Numbers, texts, lists and sections of a lesson, which take a hundred times their letters in memory: twice a 512 × 512
-/// matrix.
-pub const LESSON_VALUES: usize = 1 << 19;
+/// Numbers, texts, lists and sections of a lesson, which take some hundred times their letters in memory while YAML is
+/// read: nearly twice a 512 × 512 matrix.
+pub const LESSON_VALUES: usize = 500_000;
 
 /// Lists in lists of a lesson; it needs 6.
 pub const LESSON_DEPTH: usize = 32;

@@ -3,11 +3,11 @@
 //! `mha worksheet --format csv` writes such a file to be filled in, and `mha trace --format csv` one that is. Columns go by
 //! their names, in any order; rows and columns of a step count from 1; a value that is empty or `_` is a number left blank.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use ::csv::{ReaderBuilder, StringRecord, Trim};
 
-use crate::arrays::{Array, BLANK, Kind, stands_for_a_blank};
+use crate::arrays::{Array, BLANK, Kind, csv, stands_for_a_blank};
 use crate::fault::{Fault, Faults, Outcome, Place};
 use crate::limits::{self, SHEET_CELLS, SHEET_SIDE};
 
@@ -29,6 +29,8 @@ impl Header {
 /// The cells of one step, by row and column from 0.
 #[derive(Default)]
 struct Cells {
+    /// How many steps stand before it.
+    order: usize,
     numbers: BTreeMap<(usize, usize), f64>,
     height: usize,
     width: usize,
@@ -40,6 +42,7 @@ struct Cells {
 /// Every line whose place or whose value is none, up to [`limits::SHOWN`]; a cell that stands there twice; sizes that
 /// nobody fills in by hand.
 pub(super) fn arrays(text: &str, place: &Place) -> Outcome<Option<Vec<(String, Array)>>> {
+    csv::bounded(text, place)?;
     let mut records =
         ReaderBuilder::new().has_headers(false).flexible(true).trim(Trim::All).from_reader(text.as_bytes());
     let mut record = StringRecord::new();
@@ -54,7 +57,7 @@ pub(super) fn arrays(text: &str, place: &Place) -> Outcome<Option<Vec<(String, A
         return Ok(None);
     }
     let Some(header) = Header::of(&record) else { return Ok(None) };
-    let mut steps: Vec<(String, Cells)> = Vec::new();
+    let mut steps: HashMap<String, Cells> = HashMap::new();
     let mut faults = Vec::new();
     while read(&mut record)? {
         let line = record.position().map_or(0, |position| position.line() as usize);
@@ -74,6 +77,15 @@ pub(super) fn arrays(text: &str, place: &Place) -> Outcome<Option<Vec<(String, A
         let why = "its first line names the columns, and nothing follows";
         return Err(Fault::new("the sheet has no numbers", why, "make it again").at(place.clone()).into());
     }
+    let promised: usize = steps.values().map(|cells| cells.height * cells.width).sum(); // 4096³ at most
+    if promised > limits::CSV_CELLS {
+        let what = format!("the steps of the sheet have {promised} numbers in all");
+        let why =
+            format!("the last row and column of each say so, and sheets have up to {}", limits::CSV_CELLS);
+        return Err(Fault::new(what, why, "save large steps as .npy").at(place.clone()).into());
+    }
+    let mut steps: Vec<(String, Cells)> = steps.into_iter().collect();
+    steps.sort_by_key(|(_, cells)| cells.order);
     let arrays = steps.into_iter().map(|(name, cells)| {
         let whole = cells
             .array()
@@ -83,7 +95,7 @@ pub(super) fn arrays(text: &str, place: &Place) -> Outcome<Option<Vec<(String, A
     arrays.collect::<Outcome<Vec<_>>>().map(Some)
 }
 
-fn add(record: &StringRecord, header: &Header, steps: &mut Vec<(String, Cells)>) -> Result<(), Fault> {
+fn add(record: &StringRecord, header: &Header, steps: &mut HashMap<String, Cells>) -> Result<(), Fault> {
     let cell = |at: usize| record.get(at).unwrap_or_default();
     let counted = |name: &str, at: usize| match cell(at).parse::<usize>() {
         Ok(number) if (1..=SHEET_SIDE).contains(&number) => Ok(number - 1),
@@ -105,15 +117,12 @@ fn add(record: &StringRecord, header: &Header, steps: &mut Vec<(String, Cells)>)
         })?,
     };
     let name = cell(header.step);
-    let at = steps.iter().position(|(step, _)| step == name).unwrap_or(steps.len());
-    if at == steps.len() {
-        if at == limits::ARRAYS {
-            let what = format!("the file names more than {} steps", limits::ARRAYS);
-            return Err(Fault::new(what, "so many are not read from one file", "hand over fewer steps"));
-        }
-        steps.push((name.to_owned(), Cells::default()));
+    let order = steps.len();
+    if order == limits::ARRAYS && !steps.contains_key(name) {
+        let what = format!("the file names more than {} steps", limits::ARRAYS);
+        return Err(Fault::new(what, "so many are not read from one file", "hand over fewer steps"));
     }
-    let cells = &mut steps[at].1;
+    let cells = steps.entry(name.to_owned()).or_insert_with(|| Cells { order, ..Cells::default() });
     cells.height = cells.height.max(row + 1);
     cells.width = cells.width.max(column + 1);
     if cells.numbers.insert((row, column), number).is_some() {

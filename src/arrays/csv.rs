@@ -16,10 +16,22 @@ use crate::limits;
 /// The matrix of a CSV file (rows × columns).
 ///
 /// # Errors
-/// Where the file is missing or too large, a cell is no number, or rows are not equally long: each such place is
+/// Where the file is missing or too large or has too many cells, a cell is no number, or rows are not equally long: each such place is
 /// named, one a row, up to [`limits::SHOWN`].
 pub fn read(path: &Path) -> Outcome<Array> {
     parse(&file::text(path, limits::TEXT_BYTES)?, &file::place(path))
+}
+
+/// Refuses a text with more cells than are read, before they are taken apart: a row of millions takes fifteen times its
+/// letters in memory.
+pub(crate) fn bounded(text: &str, place: &Place) -> Outcome<()> {
+    let cells = text.bytes().filter(|byte| matches!(byte, b',' | b'\n')).count();
+    if cells <= limits::CSV_CELLS {
+        return Ok(());
+    }
+    let what = format!("the file has about {cells} cells");
+    let why = format!("CSV files are read up to {} cells", limits::CSV_CELLS);
+    Err(Fault::new(what, why, "save large arrays as .npy").at(place.clone()).into())
 }
 
 /// The matrix of a CSV text. Faults point into `place`.
@@ -27,6 +39,7 @@ pub fn read(path: &Path) -> Outcome<Array> {
 /// # Errors
 /// As [`read`].
 pub fn parse(text: &str, place: &Place) -> Outcome<Array> {
+    bounded(text, place)?;
     let mut records =
         ReaderBuilder::new().has_headers(false).flexible(true).trim(Trim::All).from_reader(text.as_bytes());
     let mut record = StringRecord::new();

@@ -132,7 +132,7 @@ fn header_text(file: &mut File, bytes: u64) -> Result<Vec<u8>, Fault> {
     }
     if length > limits::SAFETENSORS_HEADER_BYTES {
         return Err(Fault::new(
-            format!("the header is {} MiB long", length >> 20),
+            format!("the header is {} MiB long", length.div_ceil(1 << 20)),
             format!("headers are read up to {} MiB", limits::SAFETENSORS_HEADER_BYTES >> 20),
             "save the tensors that are needed in a file of their own",
         ));

@@ -76,6 +76,11 @@ pub(super) fn check(text: &str, source: &str, guarded: Guarded) -> Result<(), Ve
         let what = format!("{noun} is {} bytes long, and at most {LESSON_BYTES} are read", text.len());
         return Err(vec![Fault::new(what, "", guarded.too_long()).in_source(source)]);
     }
+    // Before the parser: it looks ahead to the end of a list in brackets, and keeps all of it.
+    let values = text.bytes().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
+    if values > LESSON_VALUES {
+        return Err(vec![too_many(guarded).in_source(source)]);
+    }
     if let Some((index, _)) = text.char_indices().find(|(_, c)| *c == '\u{feff}') {
         let fault = Fault::new(
             format!("{noun} holds a byte order mark (U+FEFF)"),

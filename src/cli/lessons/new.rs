@@ -252,6 +252,15 @@ mod tests {
         (template, String::from_utf8(output).unwrap())
     }
 
+    /// A line without end is no answer: its first ten thousand bytes are one, and what follows is the next.
+    #[test]
+    fn a_line_without_end_is_read_in_pieces() {
+        let title = "x".repeat(10_000);
+        let (template, _) = held(&[], &format!("{title}the, cat\n\n\n\n\n\n"));
+        let template = template.unwrap();
+        assert_eq!((template.title, template.tokens), (title, vec!["the".to_owned(), "cat".to_owned()]));
+    }
+
     #[test]
     fn answers_are_taken_in_turn_and_empty_ones_are_the_default() {
         let (template, asked) = held(&[], "Looking back\nthe, cat\n6\n\ncausal\nidentity\n9\n");

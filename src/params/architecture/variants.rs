@@ -123,9 +123,14 @@ pub fn sweep(config: &Json, asked: &Asked, run: &Run, over: &SweepOver) -> Outco
                 }
                 key => build(&changed(config, asked, key, *value)?, asked)?,
             };
-            tensors += model.tensors.len();
+            // Known from the first value on, unless it is the layers that change.
+            let of_this = model.tensors.len();
+            tensors = match over.key {
+                Key::Layers => tensors + of_this,
+                _ => of_this.saturating_mul(over.values.len()),
+            };
             if tensors > SWEEP_TENSORS {
-                return Err(too_long(model.tensors.len(), over.values.len()).into());
+                return Err(too_long(of_this, over.values.len()).into());
             }
             let products = model.prefill(&run, false)?;
             Ok(Swept {

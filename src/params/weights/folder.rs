@@ -45,9 +45,14 @@ fn names_in(dir: &Path) -> Outcome<Vec<String>> {
     let entries = fs::read_dir(dir).map_err(|error| {
         Fault::new("the folder cannot be listed", reason(&error), "check the path").at(arrays::place(dir))
     })?;
+    let entries: Vec<_> = entries.take(limits::FOLDER_ENTRIES + 1).flatten().collect();
+    if entries.len() > limits::FOLDER_ENTRIES {
+        let what = format!("the folder holds more than {} files", limits::FOLDER_ENTRIES);
+        let why = "a model takes a few, and all of them would be looked at";
+        return Err(Fault::new(what, why, "name the file itself").at(arrays::place(dir)).into());
+    }
     let mut names: Vec<String> = entries
-        .take(limits::FOLDER_ENTRIES)
-        .flatten()
+        .into_iter()
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .filter(|name| !name.starts_with('.'))
         .collect();
