@@ -22,6 +22,19 @@ use crate::limits;
 /// Where two arrays have one name, numbers do not fill their shape, or writing fails.
 pub fn write<W: Write + Seek>(out: W, arrays: impl IntoIterator<Item = (String, Array)>) -> io::Result<()> {
     let mut zip = ZipWriter::new(out);
+    if let Err(error) = fill(&mut zip, arrays) {
+        // Dropped, it would try to end the archive all the same, and say on standard error that it cannot.
+        std::mem::forget(zip);
+        return Err(error);
+    }
+    zip.finish()?.flush()
+}
+
+/// Writes the arrays, so that only the list of them is still to come.
+fn fill<W: Write + Seek>(
+    zip: &mut ZipWriter<W>,
+    arrays: impl IntoIterator<Item = (String, Array)>,
+) -> io::Result<()> {
     for (name, array) in arrays {
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Stored)
@@ -29,10 +42,10 @@ pub fn write<W: Write + Seek>(out: W, arrays: impl IntoIterator<Item = (String, 
             .system(System::Unix)
             .unix_permissions(0o644)
             .large_file(array.len() >= (u32::MAX / 8) as usize - 64);
-        zip.start_file(format!("{name}.npy"), options).map_err(io::Error::other)?;
-        npy::write(&mut zip, &array)?;
+        zip.start_file(format!("{name}.npy"), options)?;
+        npy::write(&mut *zip, &array)?;
     }
-    zip.finish().map_err(io::Error::other)?.flush()
+    zip.flush()
 }
 
 pub(super) fn read(path: &Path, name: Option<&str>) -> Outcome<Array> {
