@@ -168,6 +168,8 @@ pub fn reason(error: &io::Error) -> String {
         io::ErrorKind::PermissionDenied => "its permissions do not allow it",
         io::ErrorKind::NotADirectory => "a part of the path is a file, not a folder",
         io::ErrorKind::StorageFull => "no space is left on the disk",
+        io::ErrorKind::QuotaExceeded => "your share of the disk is used up",
+        io::ErrorKind::FileTooLarge => "the file would be longer than it may be there",
         io::ErrorKind::ReadOnlyFilesystem => "nothing can be written there: the disk is read-only",
         io::ErrorKind::InvalidFilename => "the name is too long, or not one that a file can have",
         _ => "",

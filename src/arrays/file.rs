@@ -3,7 +3,9 @@
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
+use std::string::FromUtf8Error;
 
+use super::reads;
 use crate::fault::{Fault, Faults, Outcome, Place, nearest, reason};
 
 /// A regular file and its length in bytes.
@@ -19,6 +21,7 @@ pub(crate) fn open(path: &Path) -> Outcome<Opened> {
         return Err(fault.at(place(path)).into());
     }
     let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+    reads(path);
     Ok(Opened { file, bytes: found.len() })
 }
 
@@ -36,7 +39,7 @@ pub(crate) fn text(path: &Path, limit: u64) -> Outcome<String> {
         .at(place(path))
         .into());
     }
-    let text = String::from_utf8(read).map_err(|error| not_text(path, error.utf8_error().valid_up_to()))?;
+    let text = String::from_utf8(read).map_err(|error| not_text(path, &error))?;
     Ok(text.strip_prefix('\u{feff}').map(ToOwned::to_owned).unwrap_or(text))
 }
 
@@ -138,11 +141,25 @@ pub(crate) fn did_you_mean(path: &Path) -> String {
     }
 }
 
-fn not_text(path: &Path, byte: usize) -> Fault {
-    Fault::new(
-        format!("byte {} is not text (UTF-8)", byte + 1),
-        "CSV and JSON are text; this looks like a binary file or another encoding",
-        "save it as UTF-8, or give a binary file its own ending (.npy, .npz, .safetensors)",
-    )
-    .at(place(path))
+fn not_text(path: &Path, error: &FromUtf8Error) -> Fault {
+    let what = format!("byte {} is not text (UTF-8)", error.utf8_error().valid_up_to() + 1);
+    let (why, remedy) = match is_utf16(error.as_bytes()) {
+        true => (UTF16, TO_UTF8),
+        false => (
+            "CSV and JSON are text; this looks like a binary file or another encoding",
+            "save it as UTF-8, or give a binary file its own ending (.npy, .npz, .safetensors)",
+        ),
+    };
+    Fault::new(what, why, remedy).at(place(path))
 }
+
+/// Whether bytes begin with the byte order mark of UTF-16.
+pub(crate) fn is_utf16(bytes: &[u8]) -> bool {
+    matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..])
+}
+
+/// What is said of a file that is.
+pub(crate) const UTF16: &str = "it seems to be UTF-16, which > in Windows PowerShell writes";
+
+/// What to do with it.
+pub(crate) const TO_UTF8: &str = "save it as UTF-8: | Out-File -Encoding utf8 FILE in place of > FILE";

@@ -12,6 +12,7 @@ pub mod document;
 mod file;
 #[cfg(test)]
 mod hostile;
+mod inputs;
 pub mod json;
 mod nest;
 pub mod npy;
@@ -23,7 +24,10 @@ mod witnesses;
 
 pub use array::{Array, BLANK, Kind, is_blank};
 pub use document::Document;
-pub(crate) use file::{AGAIN, Opened, did_you_mean, failed_read, open, place, text, text_of_stdin};
+pub(crate) use file::{
+    AGAIN, Opened, TO_UTF8, UTF16, did_you_mean, failed_read, is_utf16, open, place, text, text_of_stdin,
+};
+pub(crate) use inputs::{reads, was_read};
 pub(crate) use nest::{nested_with_blanks, stands_for_a_blank};
 
 use crate::fault::{Fault, Outcome, Place, nearest};

@@ -95,6 +95,11 @@ impl LessonsArgs {
             Some(What::Schema(args)) => &args.common,
         }
     }
+
+    /// Whether `--output` names a folder.
+    pub(super) fn writes_a_folder(&self) -> bool {
+        matches!(self.what, Some(What::Render(_)))
+    }
 }
 
 pub(super) fn run(args: &LessonsArgs) -> Outcome<Ending> {

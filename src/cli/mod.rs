@@ -23,6 +23,11 @@ mod params;
 mod params_model;
 mod patience;
 mod select;
+#[cfg(unix)]
+mod signals;
+#[cfg(not(unix))]
+#[path = "no_signals.rs"]
+mod signals;
 mod terminal;
 mod topics;
 mod trace;
@@ -166,6 +171,10 @@ impl Cli {
     }
 
     fn done(&self) -> Outcome<Ending> {
+        // What may take minutes is not done for nothing.
+        if !matches!(&self.verb, Verb::Lessons(args) if args.writes_a_folder()) {
+            output::look_ahead(self.common())?;
+        }
         match &self.verb {
             Verb::Trace(args) => trace::run(args),
             Verb::Compare(args) => compare::run(args),

@@ -1,8 +1,11 @@
 //! Where a page goes: standard output, or a file that is written whole or not at all.
 
-use std::fs;
+mod staged;
+
 use std::io::{self, BufWriter, Cursor, IsTerminal, Seek, Write};
-use std::path::Path;
+use std::path::PathBuf;
+
+use staged::Staged;
 
 use super::Common;
 use crate::fault::{Fault, Outcome, reason};
@@ -28,14 +31,15 @@ pub(super) type Body<'a> = Box<dyn FnOnce(&mut dyn Sink) -> io::Result<()> + 'a>
 /// A file appears under its name only once it is complete. A closed pipe is a reader who has seen enough: no error.
 ///
 /// # Errors
-/// The file exists and `--force` was not given; it cannot be written; bytes were about to go to a terminal.
+/// The file exists and `--force` was not given, or is one that was read; it cannot be written; bytes were about to go
+/// to a terminal.
 pub(super) fn write(
     common: &Common,
     content: Content,
     body: impl FnOnce(&mut dyn Sink) -> io::Result<()>,
 ) -> Outcome<()> {
     match common.output.as_ref().filter(|path| path.as_os_str() != "-") {
-        Some(path) => to_file(path, common.force, body),
+        Some(path) => Staged::write(path, common.force, body)?.settle(),
         None if content == Content::Bytes && io::stdout().is_terminal() => Err(Fault::new(
             "this format is bytes, and standard output is a terminal",
             "a terminal cannot show them",
@@ -44,6 +48,28 @@ pub(super) fn write(
         .into()),
         None => to_stdout(content, body),
     }
+}
+
+/// Refuses already now what [`write`] will refuse: before anything is asked or computed.
+///
+/// # Errors
+/// The file exists and `--force` was not given; there is no place for it.
+pub(super) fn look_ahead(common: &Common) -> Outcome<()> {
+    match common.output.as_ref().filter(|path| path.as_os_str() != "-") {
+        Some(path) => staged::place(path, common.force).map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+/// Writes several files. None appears under its name before all of them are complete.
+///
+/// # Errors
+/// As [`write`]; nothing is written then, unless a file comes to stand in the way of a later one at the last moment.
+pub(super) fn write_together(files: &[(PathBuf, &str)], force: bool) -> Outcome<()> {
+    let stage =
+        |(path, text): &(PathBuf, &str)| Staged::write(path, force, |out| out.write_all(text.as_bytes()));
+    let staged: Outcome<Vec<Staged>> = files.iter().map(stage).collect();
+    staged?.into_iter().try_for_each(Staged::settle)
 }
 
 fn to_stdout(content: Content, body: impl FnOnce(&mut dyn Sink) -> io::Result<()>) -> Outcome<()> {
@@ -96,67 +122,4 @@ impl<W> Seek for Forward<W> {
     fn seek(&mut self, _: io::SeekFrom) -> io::Result<u64> {
         Err(io::ErrorKind::Unsupported.into())
     }
-}
-
-fn to_file(path: &Path, force: bool, body: impl FnOnce(&mut dyn Sink) -> io::Result<()>) -> Outcome<()> {
-    let shown = path.display().to_string();
-    let a_folder = path.is_dir() || shown.ends_with(std::path::is_separator);
-    if a_folder {
-        return Err(Fault::new("--output names a folder", "a page is one file", "name a file inside it")
-            .in_source(shown)
-            .into());
-    }
-    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        let why = "a page is written beside its place and then moved there, which would replace the device";
-        let remedy = "leave --output away, and send standard output there with >";
-        return Err(Fault::new("--output names a pipe or a device", why, remedy).in_source(shown).into());
-    }
-    let exists = || {
-        Fault::new(
-            "the output file exists",
-            "nothing is replaced unless you say so",
-            "add --force to replace it, or name another file",
-        )
-        .in_source(shown.clone())
-    };
-    let failed = |error: io::Error| {
-        if error.kind() == io::ErrorKind::AlreadyExists {
-            return exists();
-        }
-        Fault::new("the output file cannot be written", reason(&error), "name a place you may write to")
-            .in_source(shown.clone())
-    };
-    if !force && fs::symlink_metadata(path).is_ok() {
-        return Err(exists().into());
-    }
-    // A link is followed: what it points to is replaced, not the link.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let path = target.as_path();
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    // Beside its place, so that moving it there is one step; removed by itself if anything fails before.
-    let mut file = beside().tempfile_in(folder).map_err(failed)?;
-    let mut out = BufWriter::new(file.as_file_mut());
-    body(&mut out).and_then(|()| out.flush()).map_err(failed)?;
-    drop(out);
-    if let Ok(replaced) = fs::metadata(path) {
-        file.as_file().set_permissions(replaced.permissions()).map_err(failed)?;
-    }
-    let moved = if force { file.persist(path) } else { file.persist_noclobber(path) };
-    moved.map_err(|error| failed(error.error))?;
-    Ok(())
-}
-
-/// A temporary file is private unless told otherwise; what a person asked for is as open as their other files.
-fn beside() -> tempfile::Builder<'static, 'static> {
-    let mut beside = tempfile::Builder::new();
-    beside.prefix(".mha-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        beside.permissions(fs::Permissions::from_mode(0o666)); // less what the umask takes
-    }
-    beside
 }

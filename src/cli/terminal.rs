@@ -10,6 +10,7 @@ use rustyline::DefaultEditor;
 use rustyline::config::{Behavior, Config};
 use rustyline::error::ReadlineError;
 
+use super::signals;
 use crate::course::dialogue::{Console, Reply};
 
 /// Standard input and output, both on a terminal.
@@ -23,6 +24,7 @@ impl Terminal {
     /// # Errors
     /// It cannot be used as one.
     pub(super) fn new() -> io::Result<Self> {
+        signals::give_the_terminal_back_before_the_end();
         let config = Config::builder().behavior(Behavior::Stdio).auto_add_history(true).build();
         let editor = DefaultEditor::with_config(config).map_err(io::Error::other)?;
         Ok(Self { editor })

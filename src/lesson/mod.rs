@@ -116,7 +116,9 @@ fn open(path: &Path) -> Result<File, Fault> {
             "name a file, or - for standard input",
         ));
     }
-    File::open(path).map_err(|error| cannot_open(path, &error))
+    let file = File::open(path).map_err(|error| cannot_open(path, &error))?;
+    arrays::reads(path);
+    Ok(file)
 }
 
 fn cannot_open(path: &Path, error: &std::io::Error) -> Fault {
@@ -147,14 +149,16 @@ fn text_of(file: impl Read, source: &str) -> Outcome<String> {
     }
     String::from_utf8(bytes).map_err(|error| {
         let bytes = error.as_bytes();
-        let why = match bytes {
-            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "it seems to be UTF-16".to_owned(),
-            _ => format!("byte {} is not UTF-8", error.utf8_error().valid_up_to() + 1),
+        let (why, remedy) = match arrays::is_utf16(bytes) {
+            true => (arrays::UTF16.to_owned(), arrays::TO_UTF8),
+            false => {
+                (format!("byte {} is not UTF-8", error.utf8_error().valid_up_to() + 1), "save it as UTF-8")
+            }
         };
         let before = String::from_utf8_lossy(&bytes[..error.utf8_error().valid_up_to()]);
         let line_column = Some(guard::line_column_of(&before, before.len()));
         let place = Place { source: source.to_owned(), line_column, ..Place::default() };
-        Fault::new(format!("{source} is not a text in UTF-8"), why, "save it as UTF-8").at(place).into()
+        Fault::new(format!("{source} is not a text in UTF-8"), why, remedy).at(place).into()
     })
 }
 

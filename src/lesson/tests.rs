@@ -352,7 +352,10 @@ fn a_file_that_is_no_lesson_is_refused_by_name() {
     };
     assert_eq!(
         what("b", &[0xff, 0xfe, b'a', 0]),
-        ("b is not a text in UTF-8".into(), "it seems to be UTF-16".into())
+        (
+            "b is not a text in UTF-8".into(),
+            "it seems to be UTF-16, which > in Windows PowerShell writes".into()
+        )
     );
     assert_eq!(what("c", b"ab\xff"), ("c is not a text in UTF-8".into(), "byte 3 is not UTF-8".into()));
     assert_eq!(what("d", &vec![b' '; (4 << 20) + 1]).0, "d is longer than the 4194304 bytes that are read");

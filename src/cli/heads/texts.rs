@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::arrays;
 use crate::fault::{Fault, Faults, Outcome, reason};
 use crate::limits::TEXTS_BYTES;
 
@@ -17,27 +18,28 @@ pub(super) fn lines(path: &Path) -> Outcome<Vec<(usize, String)>> {
     let refused = |what: &str, why: String, remedy: &str| {
         Faults::from(Fault::new(what, why, remedy).in_source(path.display().to_string()))
     };
-    let unreadable = |error: &std::io::Error| {
-        let why = match error.kind() {
-            std::io::ErrorKind::InvalidData => "it is not UTF-8".to_owned(),
-            _ => reason(error),
-        };
-        refused(
-            "the texts cannot be read",
-            why,
-            "name a text file with one text a line, or - for standard input",
-        )
-    };
+    const UNREADABLE: &str = "the texts cannot be read";
+    const NAME_ONE: &str = "name a text file with one text a line, or - for standard input";
+    let unreadable = |error: std::io::Error| refused(UNREADABLE, reason(&error), NAME_ONE);
     let input: Box<dyn Read> = match path.as_os_str() == "-" {
         true => Box::new(std::io::stdin().lock()),
-        false => Box::new(std::fs::File::open(path).map_err(|error| unreadable(&error))?),
+        false => {
+            let file = std::fs::File::open(path).map_err(unreadable)?;
+            arrays::reads(path);
+            Box::new(file)
+        }
     };
-    let mut text = String::new();
-    input.take(TEXTS_BYTES + 1).read_to_string(&mut text).map_err(|error| unreadable(&error))?;
-    if text.len() as u64 > TEXTS_BYTES {
+    let mut bytes = Vec::new();
+    input.take(TEXTS_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > TEXTS_BYTES {
         let why = format!("at most {TEXTS_BYTES} bytes are read");
         return Err(refused("these are too many texts", why, "split the file"));
     }
+    let text = String::from_utf8(bytes).map_err(|error| match arrays::is_utf16(error.as_bytes()) {
+        true => refused(UNREADABLE, arrays::UTF16.to_owned(), arrays::TO_UTF8),
+        false => refused(UNREADABLE, "it is not UTF-8".to_owned(), NAME_ONE),
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let numbered = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim().to_owned()));
     Ok(numbered.filter(|(_, line)| !line.is_empty()).collect())
 }

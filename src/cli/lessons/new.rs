@@ -107,11 +107,13 @@ fn numbers(text: &str) -> Result<Numbers, String> {
 
 pub(super) fn run(args: &NewArgs) -> Outcome<Ending> {
     let asks = io::stdin().is_terminal() && io::stderr().is_terminal();
-    let template = Interview { asks, input: io::stdin().lock(), output: io::stderr() }.hold(args)?;
-    let text = template.text()?;
     let output = args.file.clone().or_else(|| args.common.output.clone());
     let is_only_seen = asks && output.is_none() && io::stdout().is_terminal();
     let common = Common { output, ..args.common.clone() };
+    // Nobody answers seven questions to be told then that the file exists.
+    output::look_ahead(&common)?;
+    let template = Interview { asks, input: io::stdin().lock(), output: io::stderr() }.hold(args)?;
+    let text = template.text()?;
     output::write(&common, Content::Text, |out| write!(out, "{text}"))?;
     if is_only_seen {
         // Nobody is left to tell if standard error is closed.

@@ -1,7 +1,8 @@
 //! `mha lessons render`: lessons as pages, with everything computed.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
 use clap::{Args, ValueEnum};
 
@@ -112,7 +113,8 @@ fn leaf(name: &str, args: &RenderArgs, format: Format) -> Outcome<Leaf> {
         .map_err(|faults| faults.in_source(&source))
 }
 
-/// Writes the files into the folder: all of them, or none where one is there already and nobody said to replace it.
+/// Writes the files into the folder, all of them or none: where one is there already and nobody said to replace it, where
+/// the disk is full.
 pub(in crate::cli) fn keep(folder: &Path, files: &[File], common: &Common) -> Outcome<()> {
     let shown = folder.display().to_string();
     if !common.force {
@@ -130,15 +132,24 @@ pub(in crate::cli) fn keep(folder: &Path, files: &[File], common: &Common) -> Ou
                 .into());
         }
     }
-    fs::create_dir_all(folder).map_err(|error| {
+    let made = make(folder).map_err(|error| {
         let what = "the folder cannot be made";
         Fault::new(what, reason(&error), "name a folder in a place that you may write to")
             .in_source(shown.clone())
     })?;
-    for file in files {
-        let path: PathBuf = folder.join(&file.name);
-        let common = Common { output: Some(path), ..common.clone() };
-        output::write(&common, Content::Text, |out| out.write_all(file.text.as_bytes()))?;
-    }
-    Ok(())
+    let files: Vec<_> = files.iter().map(|file| (folder.join(&file.name), file.text.as_str())).collect();
+    output::write_together(&files, common.force).inspect_err(|_| {
+        for folder in made {
+            // One that something stands in stays.
+            let _ = fs::remove_dir(folder);
+        }
+    })
+}
+
+/// Makes a folder with those above it; gives those that were not there, the inmost first.
+fn make(folder: &Path) -> io::Result<Vec<&Path>> {
+    let missing = folder.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.exists());
+    let missing = missing.collect();
+    fs::create_dir_all(folder)?;
+    Ok(missing)
 }
