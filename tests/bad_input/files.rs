@@ -68,6 +68,41 @@ fn a_byte_order_mark_and_a_pipe_from_the_shell_are_welcome() {
     assert_eq!((piped.status, &piped.out), (Some(0), &run.out));
 }
 
+/// A byte order mark and the bytes of UTF-16, the low one first.
+fn utf16(text: &str) -> Vec<u8> {
+    std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
+}
+
+#[test]
+fn texts_and_numbers_as_windows_writes_them_are_read_or_their_encoding_is_named() {
+    let room = room();
+    let write = |name: &str, text: &[u8]| fs::write(room.path().join(name), text).unwrap();
+    let heads = |texts| run::run(room.path(), &["heads", "--model", "induction", "--texts", texts]);
+    write("unix.txt", b"abcabc\nqwertqwert\n");
+    write("windows.txt", "\u{feff}abcabc\r\nqwertqwert\r\n".as_bytes());
+    let (unix, windows) = (heads("unix.txt"), heads("windows.txt"));
+    assert_eq!((windows.status, windows.out), (Some(0), unix.out));
+    write("utf16.txt", &utf16("abcabc\n"));
+    write("q.csv", &utf16("1,0\n0,1\n"));
+    write("answers.yaml", &utf16("q: [[1, 0]]\n"));
+    write(LESSON, &utf16(&lesson("identity")));
+    for (promise, run, first) in [
+        ("texts", heads("utf16.txt"), "the texts cannot be read"),
+        ("csv", run::run(room.path(), &["check", "two-heads", "q.csv"]), "byte 1 is not text (UTF-8)"),
+        (
+            "yaml",
+            run::run(room.path(), &["check", "two-heads", "answers.yaml"]),
+            "byte 1 is not text (UTF-8)",
+        ),
+        ("lesson", run::run(room.path(), &["trace", LESSON]), "lesson.yaml is not a text in UTF-8"),
+    ] {
+        refused(promise, &run, first, None);
+        let why =
+            "  why: it seems to be UTF-16, which > in Windows PowerShell writes\n  try: save it as UTF-8";
+        assert!(run.err.contains(why), "{promise}: {}", run.err);
+    }
+}
+
 #[test]
 fn nothing_is_replaced_unless_asked_for() {
     let room = room();
