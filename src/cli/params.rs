@@ -187,10 +187,10 @@ impl ParamsArgs {
 
 /// Lists models, reports on a whole one, or counts one attention layer.
 pub(super) fn run(args: &ParamsArgs) -> Outcome<Ending> {
-    // Of these pages only that of one layer is there in Chinese.
     if args.list {
-        return in_language(Language::En, || list(args));
+        return list(args);
     }
+    // The page of a whole model is English in every language.
     if let Some(subject) = params_model::subject(args)? {
         return in_language(Language::En, || params_model::run(args, subject));
     }

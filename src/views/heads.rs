@@ -94,7 +94,7 @@ pub fn write(shown: &Shown<'_>, colours: Colours, words: Words, out: &mut dyn Wr
     rest.push(Part::Title(t!("Types, and from where on a head carries them")));
     rest.extend(types(shown));
     rest.extend(claims(shown));
-    write!(out, "\n{}", part::terminal(&rest, page, words))
+    write!(out, "{}", part::below(&rest, page, words))
 }
 
 /// Writes one measure as a heat map, layers in rows and heads in columns.

@@ -61,14 +61,29 @@ impl Table {
 
 /// The report for a terminal; ends with a line break.
 pub fn terminal(parts: &[Part], page: &Page, words: Words) -> String {
+    let (title, rest) = match parts.split_first() {
+        Some((Part::Title(title), rest)) => (Some(title), rest),
+        _ => (None, parts),
+    };
     let mut sheet = Sheet::new(page, words);
+    if let Some(title) = title {
+        sheet.title(title);
+    }
+    set(rest, sheet)
+}
+
+/// What stands below the first part of a page: its titles are headings, each with a blank line above.
+pub(super) fn below(parts: &[Part], page: &Page, words: Words) -> String {
+    set(parts, Sheet::new(page, words))
+}
+
+fn set(parts: &[Part], mut sheet: Sheet<'_>) -> String {
     for part in parts {
         match part {
-            Part::Title(text) if sheet.text.is_empty() => sheet.title(text),
             Part::Title(text) => sheet.heading(text),
             Part::Say(text) => sheet.say(text),
             Part::Caption(text) => sheet.caption(text),
-            Part::Command(words) => sheet.text.push_str(&command(words, page.width)),
+            Part::Command(words) => sheet.text.push_str(&command(words, sheet.page.width)),
             Part::Table(table) => {
                 let columns: Vec<(&str, Side)> =
                     table.columns.iter().map(|(name, side)| (name.as_str(), *side)).collect();
