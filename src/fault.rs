@@ -182,11 +182,47 @@ pub fn reason(error: &io::Error) -> String {
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
-/// A told fault folded at blanks to a terminal's width; lines that quote a file stay as they are.
+/// What keeps a text from being JSON, in words a person uses.
+pub fn no_json(error: &serde_json::Error) -> String {
+    const WORDS: &[(&str, &str)] = &[
+        ("EOF", "it ends before every bracket and quote is closed"),
+        ("expected `:`", "a colon is missing behind a name"),
+        ("expected `,` or `]`", "a comma or a ] is missing"),
+        ("expected `,` or `}`", "a comma or a } is missing"),
+        (
+            "expected value",
+            "a value is missing, or is none: values are numbers, \"texts\", true, false, null, lists and objects",
+        ),
+        ("expected ident", "a word stands there that JSON does not have: it has true, false and null"),
+        ("key must be a string", "a name stands without double quotes"),
+        ("trailing comma", "a comma stands before a closing bracket"),
+        ("trailing characters", "something follows behind its end"),
+        ("control character", "a text holds a line break or a tab: they are written \\n and \\t"),
+        (
+            "invalid escape",
+            "a text holds a \\ before a letter that it does not go with: \\ itself is written \\\\",
+        ),
+        ("invalid number", "a number is not written as one: 0.5, -2 or 1e-3"),
+        ("number out of range", "a number is too large"),
+        ("recursion limit", "its brackets are nested too deeply"),
+    ];
+    let told = error.to_string();
+    let said = told.split(" at line ").next().unwrap_or_default();
+    WORDS.iter().find(|(words, _)| said.contains(words)).map_or(said, |(_, words)| words).to_owned()
+}
+
+/// A told fault folded at blanks to a terminal's width; a line that quotes a file is cut around the place that the caret
+/// below it points at.
 pub fn folded(told: &str, width: usize) -> String {
     const HANGING: &str = "       ";
     let mut text = String::with_capacity(told.len());
-    for line in told.lines() {
+    let mut lines = told.lines().peekable();
+    while let Some(line) = lines.next() {
+        if let Some((quoted, pointed)) = lines.peek().and_then(|below| excerpt(line, below, width)) {
+            text.push_str(&format!("{quoted}\n{pointed}\n"));
+            lines.next();
+            continue;
+        }
         let is_prose =
             ["error: ", "warning: ", "  why: ", "  try: "].iter().any(|start| line.starts_with(start));
         let mut taken = 0;
@@ -208,14 +244,59 @@ pub fn folded(told: &str, width: usize) -> String {
     text
 }
 
-/// The known word nearest to `word`, where one is near enough to be what was meant.
+/// A quoted line and the caret below it, cut to a width; `None` where they fit, or are none.
+fn excerpt(line: &str, below: &str, width: usize) -> Option<(String, String)> {
+    /// Columns for the sign that something is left out, which is `...` in ASCII.
+    const LEFT_OUT: usize = 3;
+    let gutter = below.find("| ")? + 2;
+    let is_excerpt =
+        below.ends_with('^') && below[..gutter].trim() == "|" && line.get(..gutter)?.ends_with("| ");
+    let room = width.checked_sub(gutter + 2 * LEFT_OUT).filter(|room| *room > LEFT_OUT)?;
+    if !is_excerpt || unicode_width::UnicodeWidthStr::width(line) <= width {
+        return None;
+    }
+    let caret = below.len() - gutter - 1;
+    let from = caret.saturating_sub(room / 2);
+    let (mut shown, mut column, mut start, mut taken) = (String::new(), 0, None, 0);
+    let mut letters = line[gutter..].chars().peekable();
+    while let Some(letter) = letters.peek() {
+        let wide = unicode_width::UnicodeWidthChar::width(*letter).unwrap_or(0);
+        if column >= from {
+            if taken + wide > room {
+                break;
+            }
+            start.get_or_insert(column);
+            shown.push(*letter);
+            taken += wide;
+        }
+        column += wide;
+        letters.next();
+    }
+    let start = start.unwrap_or(column);
+    let before = if start > 0 { "…" } else { "" };
+    let after = if letters.peek().is_some() { "…" } else { "" };
+    let indent = " ".repeat(caret.saturating_sub(start) + before.chars().count());
+    Some((format!("{}{before}{shown}{after}", &line[..gutter]), format!("{}{indent}^", &below[..gutter])))
+}
+
+/// The known word nearest to `word`, where one is near enough to be what was meant: spelled alike, or with `word` as a
+/// part of its name (`heads` of `num_heads`).
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    known
-        .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(&word.to_lowercase(), &candidate.to_lowercase()), candidate))
+    let word = word.to_lowercase();
+    let known: Vec<&str> = known.into_iter().collect();
+    let alike = known
+        .iter()
+        .map(|candidate| (strsim::jaro_winkler(&word, &candidate.to_lowercase()), *candidate))
         .filter(|(score, _)| *score > 0.78)
         .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate)
+        .map(|(_, candidate)| candidate);
+    let has_it_as_a_part = |candidate: &&&str| {
+        word.len() > 2 && candidate.to_lowercase().split(['_', '-', '.']).any(|part| part == word)
+    };
+    let bare = |text: &str| text.to_lowercase().replace(['_', '-', '.', ' '], "");
+    let same = known.iter().find(|candidate| bare(candidate) == bare(&word)).copied();
+    same.or(alike)
+        .or_else(|| known.iter().filter(has_it_as_a_part).min_by_key(|candidate| candidate.len()).copied())
 }
 
 #[cfg(test)]
@@ -263,8 +344,21 @@ mod tests {
     }
 
     #[test]
+    fn a_quoted_line_is_cut_around_its_caret() {
+        // 20 columns: 5 for the number and its line, 3 on either side for what is left out, 9 for the text; the caret
+        // stands in their middle (4 letters before it).
+        let told = " 3 | abcdefghijklmnopqrstuvwxyz\n   |             ^\n";
+        assert_eq!(folded(told, 20), " 3 | …ijklmnopq…\n   |      ^\n");
+        let told = " 3 | abcdefghijklmnopqrstuvwxyz\n   |  ^\n";
+        assert_eq!(folded(told, 20), " 3 | abcdefghi…\n   |  ^\n");
+        assert_eq!(folded(told, 40), told);
+    }
+
+    #[test]
     fn a_typo_finds_the_word_that_was_meant() {
         assert_eq!(nearest("num_head", ["d_model", "num_heads", "scale"]), Some("num_heads"));
         assert_eq!(nearest("zzz", ["d_model", "num_heads"]), None);
+        assert_eq!(nearest("wq", ["b_q", "w_q"]), Some("w_q"));
+        assert_eq!(nearest("heads", ["d_model", "num_kv_heads", "num_heads"]), Some("num_heads"));
     }
 }

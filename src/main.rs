@@ -37,11 +37,11 @@ fn main() -> ExitCode {
 /// Tells what is wrong.
 fn refusal(faults: &Faults, in_ascii: bool) -> ExitCode {
     let text = faults.to_string();
-    let text = if in_ascii { ascii(&text) } else { text };
     let text = match terminal_size::terminal_size_of(std::io::stderr()) {
         Some((columns, _)) if columns.0 > 0 => folded(&text, usize::from(columns.0)),
         _ => text,
     };
+    let text = if in_ascii { ascii(&text) } else { text };
     // Nobody is left to tell if standard error is closed too.
     let _ = write!(std::io::stderr(), "{text}");
     ExitCode::from(2)

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::{file, json};
-use crate::fault::{Fault, Faults, Outcome, Place};
+use crate::fault::{Fault, Faults, Outcome, Place, no_json};
 use crate::limits;
 
 /// A JSON file with its text.
@@ -77,8 +77,7 @@ impl Document {
     /// As [`Document::read`].
     pub fn parse(text: String, source: &str) -> Outcome<Self> {
         let value = serde_json::from_str(&json::quote_bare_words(&text)).map_err(|error| {
-            let said = error.to_string();
-            let why = said.split(" at line ").next().unwrap_or_default().to_owned();
+            let why = no_json(&error);
             let place = Place {
                 source: source.to_owned(),
                 line_column: Some((error.line().max(1), error.column().max(1))),

@@ -14,7 +14,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 
 use super::nest::{INFINITY, MINUS_INFINITY, NAN, Nest};
 use super::{Array, doubled_name, file};
-use crate::fault::{Fault, Outcome, Place};
+use crate::fault::{self, Fault, Outcome, Place};
 use crate::limits;
 
 /// All arrays of a JSON file, in the file's order.
@@ -191,9 +191,9 @@ fn no_json(error: &serde_json::Error) -> Fault {
         return Fault::new(message, why, "write numbers in lists");
     }
     Fault::new(
-        format!("this is not JSON: {message}"),
-        "",
-        "mend it there, or write the file with a JSON library",
+        "this is not JSON",
+        fault::no_json(error),
+        "mend it there, or write the file with a JSON library (`json.dump` in Python)",
     )
 }
 
@@ -283,10 +283,10 @@ mod tests {
         refused("{\"q\": {\"a\": 1}}", "is an object", (1, 7));
         refused("[true, 1]", "mixes numbers with true and false", (1, 8));
         refused("[9007199254740993]", "beyond ±2^53", (1, 17));
-        refused("[1e999]", "not JSON: number out of range", (1, 6));
+        refused("[1e999]", "a number is too large", (1, 6));
         refused("{\"q\": [1],\n \"q\": [2]}", "two arrays named q", (2, 4));
-        refused("[1, 2", "not JSON: EOF", (1, 5));
-        refused("[1] [2]", "not JSON: trailing characters", (1, 5));
+        refused("[1, 2", "it ends before every bracket and quote is closed", (1, 5));
+        refused("[1] [2]", "something follows behind its end", (1, 5));
         refused("[[[[[[[[[1]]]]]]]]]", "nested more than 8 deep", (1, 9));
     }
 }

@@ -203,9 +203,9 @@ fn damaged(error: &ZipError) -> Fault {
             "save it with `numpy.savez` or `numpy.savez_compressed`",
         ),
         ZipError::Io(error) if error.kind() != io::ErrorKind::UnexpectedEof => file::failed_read(error),
-        error => Fault::new(
+        _ => Fault::new(
             "this is not an .npz archive, or only a part of one",
-            format!("an .npz is a zip file, whose table of contents stands at its end ({error})"),
+            "an .npz is a zip file, and its table of contents at the end is damaged or not there",
             AGAIN,
         ),
     }

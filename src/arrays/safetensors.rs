@@ -12,7 +12,7 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use super::file::{self, AGAIN, Opened, failed_read};
 use super::numbers::{self, FirstByte, Stored};
 use super::{Array, array, choose, doubled, doubled_name, within_memory};
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Fault, Outcome, no_json};
 use crate::limits;
 
 pub(super) fn read(path: &Path, name: Option<&str>) -> Outcome<Array> {
@@ -148,7 +148,7 @@ fn header_text(file: &mut File, bytes: u64) -> Result<Vec<u8>, Fault> {
 /// A header whose tensors, in the order of their bytes, fill `data_bytes` without gap or overlap.
 fn checked(header: &[u8], data_bytes: u64) -> Result<Header, Fault> {
     let Header { metadata, mut tensors } = serde_json::from_slice(header)
-        .map_err(|error| not_safetensors(format!("its header is broken: {error}")))?;
+        .map_err(|error| not_safetensors(format!("its header is broken: {}", no_json(&error))))?;
     if tensors.len() > limits::TENSORS {
         return Err(Fault::new(
             format!("the header names more than {} tensors", limits::TENSORS),

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use saphyr_parser::{Event, Marker, Parser, ScanError};
 
+use super::grammar;
 use super::places::{LineColumn, line, line_column};
 use super::reader::clipped;
 use crate::fault::{Fault, Place};
@@ -147,11 +148,7 @@ pub(super) fn value(text: &str, source: &str) -> Result<serde_yaml::Value, Fault
                 "whole numbers have at most 64 bits",
                 "no size is that large; as a number of a matrix, write it with a point",
             ),
-            None => Fault::new(
-                format!("this is not YAML: {message}"),
-                "",
-                "check brackets, quotes and indentation",
-            ),
+            None => grammar::fault(&message),
         };
         fault.at(Place {
             source: source.to_owned(),
@@ -304,12 +301,7 @@ fn not_yaml(error: &ScanError, guarded: Guarded) -> Found {
     if error.info().contains("recursion limit") {
         return (too_deep(), line_column(error.marker()));
     }
-    let fault = Fault::new(
-        format!("this is not YAML: {}", error.info()),
-        "",
-        "check brackets, quotes and indentation near this place",
-    );
-    (fault, line_column(error.marker()))
+    (grammar::fault(error.info()), line_column(error.marker()))
 }
 
 /// Line and column of a byte, both from 1.

@@ -52,6 +52,15 @@ impl Cells {
         }
     }
 
+    /// What to write instead of a value that is no number: where it is one with a comma, that number.
+    fn remedy_for(self, value: &Value) -> String {
+        let decimal = value.as_str().map(|text| text.trim().replacen(',', ".", 1));
+        match decimal.filter(|text| text.parse::<f64>().is_ok_and(|number| self.allows(number))) {
+            Some(number) => format!("write it with a point: {number}"),
+            None => self.remedy().to_owned(),
+        }
+    }
+
     /// What to write instead.
     pub(super) fn remedy(self) -> &'static str {
         match self {
@@ -200,7 +209,8 @@ impl Filling<'_, '_> {
             _ => "",
         };
         let quoted = matches!(value, Value::String(text) if text.parse::<f64>().is_ok_and(f64::is_finite));
-        self.note(what, why, if quoted { "remove the quotes" } else { self.cells.remedy() });
+        let remedy = if quoted { "remove the quotes".to_owned() } else { self.cells.remedy_for(value) };
+        self.note(what, why, &remedy);
     }
 
     fn spot(&self) -> Spot {

@@ -33,6 +33,11 @@ pub(super) fn read(node: &Node, reader: &mut Reader) -> Option<Vec<TypedMask>> {
     if !node.value.is_sequence() {
         return Some(vec![one(node, reader)?]);
     }
+    if node.value.as_sequence().is_some_and(|items| items.iter().any(Value::is_sequence)) {
+        let remedy = "write mask: {allow: [[…]]} for a matrix of true (or 1) where a query may see a key, or \
+                      mask: {add: [[…]]} for numbers that are added to the scores";
+        return node.refuse(reader, "a mask, not a matrix", remedy);
+    }
     let items = node.items(reader, "a list of masks", "")?;
     let masks: Vec<_> = items.iter().map(|item| one(item, reader)).collect();
     masks.into_iter().collect()
@@ -168,7 +173,7 @@ fn key_padding(typed: &Typed, wanted: &Sizes, reader: &mut Reader) -> Option<Mas
                 spot,
                 what,
                 format!("one a key, and n_kv = {n_kv}"),
-                "true is a real token, false padding",
+                format!("give {}: true for a real token, false for padding", counted(n_kv, "flag")),
             );
         }
     };

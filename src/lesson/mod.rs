@@ -19,6 +19,7 @@ mod claims;
 pub mod course;
 mod ffn;
 mod file;
+mod grammar;
 mod guard;
 mod layers;
 mod literal;

@@ -255,7 +255,7 @@ fn heads(file: &File, reader: &mut Reader) -> Option<(usize, usize)> {
     let spot = attention.spot.key("num_kv_heads");
     let what = format!("num_heads = {num_heads} cannot be shared out among num_kv_heads = {num_kv_heads}");
     let why = "each key/value head serves the same number of query heads";
-    let remedy = format!("num_kv_heads: {}", neighbours(num_heads, num_kv_heads));
+    let remedy = format!("write num_kv_heads: {}", neighbours(num_heads, num_kv_heads));
     reader.fault(&spot, what, why, remedy)
 }
 
@@ -298,7 +298,7 @@ fn from_embeddings(
         None => {
             let what = format!("num_heads = {num_heads} does not divide d_model = {d_model}");
             let why = "d_k = d_model / num_heads unless it is given";
-            let remedy = format!("num_heads: {}, or set attention.d_k", neighbours(d_model, num_heads));
+            let remedy = format!("write num_heads: {}, or set attention.d_k", neighbours(d_model, num_heads));
             return reader.fault(&attention.spot.key("num_heads"), what, why, remedy);
         }
     };
@@ -350,7 +350,12 @@ fn from_projected(
                         "{spot} has {}, which {head_word} = {heads} does not divide",
                         counted(of.columns, "column")
                     );
-                    reader.fault(&spot, what, why, format!("{head_word}: {}", neighbours(of.columns, heads)))
+                    reader.fault(
+                        &spot,
+                        what,
+                        why,
+                        format!("write {head_word}: {}", neighbours(of.columns, heads)),
+                    )
                 }
             }
         };
