@@ -285,10 +285,10 @@ fn bad_flags_are_told_what_would_be_good() {
     refused(&["--seq-len", ""], &["seq_len cannot be empty", "--> --seq-len"]);
     refused(&["--seq-len", "1000000000000000000000000000000"], &["cannot be as large as", "--> --seq-len"]);
     refused(&["--layers", "1000000"], &["layers cannot be as large as", "10000"]);
-    refused(&["--num-heads", "7"], &["cannot share d_model = 512", "num_heads 4 or 8", "--> --num-heads"]);
+    refused(&["--num-heads", "7"], &["cannot share d_model = 512", "num_heads to 4 or 8", "--> --num-heads"]);
     refused(
         &["--d-model", "100"],
-        &["8 heads cannot share d_model = 100", "num_heads 5 or 10", "--> --d-model"],
+        &["8 heads cannot share d_model = 100", "num_heads to 5 or 10", "--> --d-model"],
     );
     refused(&["--num-kv-heads", "3"], &["cannot share 3 key/value heads", "2 or 4", "--> --num-kv-heads"]);
     refused(&["llama-2-70b", "--num-heads", "4"], &["cannot share 8 key/value heads", "--> --num-heads"]);
@@ -301,7 +301,7 @@ fn bad_flags_are_told_what_would_be_good() {
     refused(&["--list", "--bias"], &["takes no sizes", "--> --bias"]);
     refused(&["--sweep", "num-heads"], &["has no =", "--sweep num-heads=1,4,8,16,32"]);
     refused(&["--sweep", "num-head=1"], &["num-head cannot be swept", "--sweep num-heads="]);
-    refused(&["--sweep", "num-heads=3,8"], &["3 heads cannot share", "num_heads 2 or 4", "--> --sweep"]);
+    refused(&["--sweep", "num-heads=3,8"], &["3 heads cannot share", "num_heads to 2 or 4", "--> --sweep"]);
     refused(&["--sweep", "seq-len=1,-2"], &["seq_len cannot be -2", "--> --sweep"]);
     refused(&["--sweep", "seq-len=1,1000000000", "--batch", "1000000000"], &["too large to count"]);
     refused(&["--dtype", "fp17"], &["fp17", "fp16"]);

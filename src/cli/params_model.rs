@@ -55,8 +55,8 @@ pub(super) fn subject(args: &ParamsArgs) -> Outcome<Option<Subject>> {
             .is_none_or(|extension| extension != "json" && extension != "gguf" && extension != "safetensors")
     {
         let remedy = match presets::nearest(name) {
-            Some(near) => format!("mha params {near}, if that is it; or a folder with its config.json"),
-            None => "a folder with its config.json".to_owned(),
+            Some(near) => format!("mha params {near}, if that is it; or name a folder with its config.json"),
+            None => "name a folder with its config.json".to_owned(),
         };
         let why = "nothing is fetched: mha works offline";
         let fault = Fault::new(

@@ -122,8 +122,12 @@ impl Dtype {
         let all = u128::from(numbers) * u128::from(bytes);
         u64::try_from(all.div_ceil(u128::from(of))).map_err(|_| {
             let why = "the result is above 18,446,744,073,709,551,615, the largest number of 64 bits";
-            Fault::new(format!("too large to count: the bytes of {numbers} numbers"), why, "fewer numbers")
-                .into()
+            Fault::new(
+                format!("too large to count: the bytes of {numbers} numbers"),
+                why,
+                "give smaller sizes",
+            )
+            .into()
         })
     }
 

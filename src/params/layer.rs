@@ -152,7 +152,7 @@ impl Layer {
             return Err(Fault::new(
                 format!("{} query heads cannot share {} key/value heads", self.num_heads, self.num_kv_heads),
                 "each key/value head serves equally many query heads, so num_kv_heads divides num_heads",
-                format!("num_kv_heads {}", super::neighbours(self.num_heads, self.num_kv_heads)),
+                format!("set num_kv_heads to {}", super::neighbours(self.num_heads, self.num_kv_heads)),
             )
             .into());
         }

@@ -119,7 +119,7 @@ fn the_number_of_key_value_heads_names_the_kind() {
 fn sizes_that_make_no_layer_are_refused() {
     let refused = |layer: Layer| layer.check().unwrap_err().to_string();
     assert!(refused(Layer { d_v: 0, ..lopsided() }).contains("d_v is 0"));
-    assert!(refused(lopsided().with_kv_heads(3)).contains("num_kv_heads 2 or 4"));
+    assert!(refused(lopsided().with_kv_heads(3)).contains("num_kv_heads to 2 or 4"));
     assert!(lopsided().check().is_ok());
 }
 

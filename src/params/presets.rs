@@ -169,14 +169,17 @@ fn tidy(name: &str) -> String {
     name.trim().to_lowercase().replace(['_', ' '], "-")
 }
 
+/// Why a name that is not in the list is not found anywhere else.
+const WHY: &str = "presets are a list inside mha: nothing is looked up on a hub";
+
 fn unknown(name: &str) -> Fault {
     let shown: String = name.chars().take(60).collect();
     let suggestion = match nearest(&tidy(&shown), PRESETS.iter().flat_map(names)) {
-        Some(near) => format!("{near}, or see them all with mha params --list"),
+        Some(near) => format!("did you mean {near}? mha params --list shows them all"),
         None => "mha params --list shows them all; flags such as --d-model 512 --num-heads 8 need no preset"
             .into(),
     };
-    Fault::new(format!("no preset is called {shown}"), "", suggestion).in_source("PRESET")
+    Fault::new(format!("no preset is called {shown}"), WHY, suggestion).in_source("PRESET")
 }
 
 #[cfg(test)]
@@ -203,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_typo_is_answered_with_the_nearest_name() {
-        assert!(find("bert-bse").unwrap_err().to_string().contains("try: bert-base"));
+        assert!(find("bert-bse").unwrap_err().to_string().contains("try: did you mean bert-base?"));
         assert!(find("zzz").unwrap_err().to_string().contains("--list"));
         assert!(search("nothing-like-it").is_err());
         let found: Vec<_> = search("BERT").unwrap().iter().map(|preset| preset.name).collect();

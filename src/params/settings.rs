@@ -330,7 +330,7 @@ fn indivisible(d_model: u64, heads: u64, place: String) -> Fault {
     Fault::new(
         format!("{heads} heads cannot share d_model = {d_model} equally"),
         format!("d_k = d_model / num_heads must be whole, and {d_model} / {heads} is not"),
-        format!("num_heads {}, or give d_k yourself with --d-k", neighbours(d_model, heads)),
+        format!("set num_heads to {}, or give d_k yourself with --d-k", neighbours(d_model, heads)),
     )
     .in_source(place)
 }
@@ -339,7 +339,7 @@ fn ungrouped(heads: u64, kv_heads: u64, place: String) -> Fault {
     Fault::new(
         format!("{heads} query heads cannot share {kv_heads} key/value heads equally"),
         "each key/value head serves equally many query heads, so num_kv_heads divides num_heads",
-        format!("num_kv_heads {}", neighbours(heads, kv_heads)),
+        format!("set num_kv_heads to {}", neighbours(heads, kv_heads)),
     )
     .in_source(place)
 }

@@ -31,15 +31,15 @@ fn a_flag_beats_the_preset_and_says_what_it_replaced() {
 fn heads_that_do_not_divide_are_answered_with_the_nearest_that_do() {
     let said = flags(&[(Key::NumHeads, 7)]).resolve().unwrap_err().to_string();
     assert!(
-        said.contains("7 heads cannot share d_model = 512") && said.contains("num_heads 4 or 8"),
+        said.contains("7 heads cannot share d_model = 512") && said.contains("num_heads to 4 or 8"),
         "{said}"
     );
     assert!(said.contains("--> --num-heads"), "{said}");
     // 8 heads stand in, so the flag to look at is --d-model; 100 = 5 · 20 = 10 · 10
     let said = flags(&[(Key::DModel, 100)]).resolve().unwrap_err().to_string();
-    assert!(said.contains("--> --d-model") && said.contains("num_heads 5 or 10"), "{said}");
+    assert!(said.contains("--> --d-model") && said.contains("num_heads to 5 or 10"), "{said}");
     let said = Settings::of_flags().swept(Key::NumHeads, 3).resolve().unwrap_err().to_string();
-    assert!(said.contains("--> --sweep") && said.contains("num_heads 2 or 4"), "{said}");
+    assert!(said.contains("--> --sweep") && said.contains("num_heads to 2 or 4"), "{said}");
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn all_that_is_wrong_is_said_at_once() {
     let mut llama = Settings::of_preset(presets::find("llama-2-70b").unwrap());
     llama.set(Key::NumHeads, 4);
     let said = llama.resolve().unwrap_err().to_string();
-    assert!(said.contains("4 query heads cannot share 8") && said.contains("num_kv_heads 4"), "{said}");
+    assert!(said.contains("4 query heads cannot share 8") && said.contains("num_kv_heads to 4"), "{said}");
 }
 
 #[test]

@@ -169,7 +169,7 @@ impl SweepOver {
             let fault = Fault::new(
                 format!("a sweep needs a size and its values, and {shown} has no ="),
                 "",
-                "--sweep num-heads=1,4,8,16,32",
+                "write --sweep num-heads=1,4,8,16,32",
             );
             return Err(at(fault).into());
         };
@@ -182,18 +182,27 @@ impl SweepOver {
             let fault = Fault::new(
                 format!("{shown} cannot be swept"),
                 why,
-                format!("--sweep {near}={}", example(near)),
+                format!("write --sweep {near}={}", example(near)),
             );
             return Err(at(fault).into());
         };
         if values.split(',').count() > SWEEP_VALUES {
             let what = format!("a sweep of more than {SWEEP_VALUES} values");
-            return Err(at(Fault::new(what, "one table holds them all", "fewer values")).into());
+            return Err(at(Fault::new(what, "one table holds them all", "give fewer values")).into());
         }
+        // The size is swept, so the flag that would set it is not the remedy.
+        let name = &key.flag()[2..];
+        let of_a_sweep =
+            |fault: Fault| Fault { remedy: format!("for example --sweep {name}={}", example(name)), ..fault };
         let (good, bad): (Vec<_>, Vec<_>) =
             values.split(',').map(|value| key.parse(value.trim())).partition(Result::is_ok);
-        let faults: Vec<Fault> =
-            bad.into_iter().filter_map(Result::err).flat_map(|faults| faults.0).map(at).collect();
+        let faults: Vec<Fault> = bad
+            .into_iter()
+            .filter_map(Result::err)
+            .flat_map(|faults| faults.0)
+            .map(at)
+            .map(of_a_sweep)
+            .collect();
         if !faults.is_empty() {
             return Err(Faults(faults));
         }
@@ -330,7 +339,7 @@ mod tests {
     fn a_bad_sweep_says_what_would_be_a_good_one() {
         let said = |text: &str| SweepOver::parse(text).unwrap_err().to_string();
         assert!(said("num-heads").contains("has no ="));
-        assert!(said("num-head=1").contains("--sweep num-heads=1,4,8,16,32"));
+        assert!(said("num-head=1").contains("write --sweep num-heads=1,4,8,16,32"));
         assert!(said("d-k=1").contains("cannot be swept"));
         assert!(said("num-heads=").contains("cannot be empty"));
         assert!(said("num-heads=1,,2").contains("cannot be empty"));
@@ -340,7 +349,7 @@ mod tests {
         let faults = SweepOver::parse("num-heads=3,8,7").unwrap().run(&settings, Dtype::Fp16).unwrap_err();
         assert_eq!(faults.0.len(), 2, "{faults}");
         assert!(
-            faults.to_string().contains("num_heads 4 or 8") && faults.to_string().contains("--> --sweep")
+            faults.to_string().contains("num_heads to 4 or 8") && faults.to_string().contains("--> --sweep")
         );
     }
 

@@ -221,5 +221,9 @@ fn twice(count: u64) -> Outcome<u64> {
 }
 
 fn too_large() -> Fault {
-    Fault::new("too large to count", "counts are kept in 64 bits", "a shorter --seq-len, or fewer sequences")
+    Fault::new(
+        "too large to count",
+        "counts are kept in 64 bits",
+        "give a shorter --seq-len, or fewer sequences",
+    )
 }

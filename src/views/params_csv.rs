@@ -73,9 +73,13 @@ pub fn explained(report: &Report, id: &str) -> Outcome<String> {
         let shown: String = id.chars().take(40).collect();
         let near = nearest(&tidy(&shown), names.iter().map(String::as_str)).unwrap_or("all");
         let why = format!("these are: {}", names.join(", "));
-        return Err(Fault::new(format!("no figure is called {shown}"), why, format!("--explain {near}"))
-            .in_source("--explain")
-            .into());
+        return Err(Fault::new(
+            format!("no figure is called {shown}"),
+            why,
+            format!("write --explain {near}"),
+        )
+        .in_source("--explain")
+        .into());
     }
     Ok(text)
 }

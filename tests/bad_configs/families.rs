@@ -298,11 +298,15 @@ fn an_unknown_type_is_not_guessed() {
         let told = super::limited(room.path(), &[super::CONFIG]).err;
         assert!(told.contains(&format!("  try: {remedy}")), "{written}: {told}");
     };
-    case("llma", "llma", "the nearest known type is llama; --as llama");
-    case("LLaMA", "LLaMA", "the nearest known type is llama; --as llama");
+    case("llma", "llma", "the nearest known type is llama; add --as llama if it is built like one");
+    case("LLaMA", "LLaMA", "the nearest known type is llama; add --as llama if it is built like one");
     case("qwen2_5", "qwen2_5", "the nearest known type is qwen2");
-    case("nothing_like_it", "nothing_like_it", "--as FAMILY counts it as one of those");
-    case("", "", "--as FAMILY counts it as one of those");
-    case("\\u001b[2J\\u0007\\u202e", "\\e[2J\\u{7}\\u{202e}", "--as FAMILY counts it as one of those");
-    case(&"x".repeat(100_000), &"x".repeat(60), "--as FAMILY counts it as one of those");
+    case("nothing_like_it", "nothing_like_it", "add --as TYPE if it is built like a type that is known");
+    case("", "", "add --as TYPE if it is built like a type that is known");
+    case(
+        "\\u001b[2J\\u0007\\u202e",
+        "\\e[2J\\u{7}\\u{202e}",
+        "add --as TYPE if it is built like a type that is known",
+    );
+    case(&"x".repeat(100_000), &"x".repeat(60), "add --as TYPE if it is built like a type that is known");
 }

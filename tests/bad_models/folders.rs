@@ -211,7 +211,7 @@ fn a_path_that_is_no_model_says_that_nothing_is_downloaded() {
     refused("an empty folder", room.path(), &["the folder has no config.json"]);
     let notes = room.path().join("notes.txt");
     fs::write(&notes, "hello").unwrap();
-    refused("a text", &notes, &["weights are not counted in .txt files"]);
+    refused("a text", &notes, &["weights are not read from .txt files"]);
     let lonely = room.path().join("model.safetensors");
     safetensors(&lonely, &[("w", "F32", [1, 1], 4)]);
     refused("weights alone", &lonely, &["the folder has no config.json"]);

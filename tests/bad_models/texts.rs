@@ -69,7 +69,7 @@ fn a_pair_needs_a_model_that_tells_two_texts_apart() {
     assert_eq!(model.read(&pair).unwrap().segments, [0; 5]);
     model.blueprint.is_causal = true;
     let told = model.read(&pair).unwrap_err().to_string();
-    tells("a model that reads on", &told, &["a BERT reads one text, not a pair", "--> --pair"]);
+    tells("a model that reads on", &told, &["this model (BERT) reads one text, not a pair", "--> --pair"]);
     (model.blueprint.is_causal, model.blueprint.embeddings.segments) = (false, segments);
 
     change(room.path(), "tokenizer.json", |tokenizer| {

@@ -219,9 +219,5 @@ fn a_word_without_a_token_is_told_as_such() {
     let bytes = fs::read(room.path().join("tokenizer.json")).unwrap();
     let tokens = Tokens::from_json(&bytes, "tokenizer.json").unwrap();
     let told = tokens.split("The animal ☕.", None).unwrap_err().to_string();
-    tells(
-        "an unknown word",
-        &told,
-        &["something in the text has no token", "140 tokens", "--> tokenizer.json"],
-    );
+    tells("an unknown word", &told, &["“☕” in the text has no token", "140 tokens", "--> tokenizer.json"]);
 }

@@ -178,7 +178,7 @@ fn split(model: &Model, text: &Text) -> Outcome<Passage> {
         return Err(Fault::new(what, why, "give a part of it").into());
     }
     if second.is_some() && model.blueprint.is_causal {
-        let what = format!("a {} reads one text, not a pair", model.blueprint.family);
+        let what = format!("this model ({}) reads one text, not a pair", model.blueprint.family);
         let why = "pairs are for models that tell two segments apart, as BERT does; this one only reads on";
         return Err(Fault::new(what, why, "write both into --text").in_source("--pair").into());
     }

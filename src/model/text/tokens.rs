@@ -119,20 +119,29 @@ impl Tokens {
             return Err(unusable(&why, &self.source).into());
         }
         let split = guarded(|| self.tokenizer.encode(input, true).map_err(|error| error.to_string()));
-        let encoding = split.unwrap_or_else(|| Err(STOPPED.to_owned())).map_err(|why| self.unsplit(&why))?;
+        let encoding = split
+            .unwrap_or_else(|| Err(STOPPED.to_owned()))
+            .map_err(|why| self.unsplit(&why, [first, second.unwrap_or_default()]))?;
         Ok(self.passage(&encoding))
     }
 
     /// Why a text could not be split: something in it has no token, or the tokenizer is at fault.
-    fn unsplit(&self, why: &str) -> Fault {
+    fn unsplit(&self, why: &str, texts: [&str; 2]) -> Fault {
         // Of vocabularies of words and of their pieces, where nothing stands for what is unknown.
         if !why.contains("token from the vocabulary") {
             return unusable(why, &self.source);
         }
         let why =
             format!("the vocabulary has {} tokens, and none for what it does not know", self.vocabulary());
-        Fault::new("something in the text has no token", why, "leave out what the model was not trained on")
-            .in_source(&self.source)
+        let fails = |part: &str| guarded(|| self.tokenizer.encode(part, false).is_err()).unwrap_or(true);
+        let word = texts.iter().flat_map(|text| text.split_whitespace()).find(|word| fails(word));
+        let letter = word.and_then(|word| word.chars().find(|letter| fails(&letter.to_string())));
+        let what = match (letter, word) {
+            (Some(letter), _) => format!("“{letter}” in the text has no token"),
+            (None, Some(word)) => format!("“{word}” in the text has no token"),
+            (None, None) => "something in the text has no token".to_owned(),
+        };
+        Fault::new(what, why, "leave out what the model was not trained on").in_source(&self.source)
     }
 
     fn passage(&self, encoding: &Encoding) -> Passage {

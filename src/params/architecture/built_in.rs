@@ -98,7 +98,11 @@ impl Found {
                 if inward.value % groups.value != 0 {
                     let what =
                         format!("{} groups cannot share {} channels equally", groups.value, inward.value);
-                    return Err(scope.blame(Fault::new(what, "each group takes equally many", "")));
+                    return Err(scope.blame(Fault::new(
+                        what,
+                        "each group takes equally many",
+                        "give a number of groups that divides them",
+                    )));
                 }
                 let share = Whole::joined(Joint::Over, &inward, &groups, inward.value / groups.value);
                 let mut shape = vec![out.clone(), share];
@@ -177,9 +181,7 @@ impl Found {
     fn tensor(&mut self, spot: &Spot, suffix: &str, shape: Vec<Whole>, holds: Holds) -> Outcome<()> {
         if self.tensors.len() >= COUNTED_TENSORS {
             let what = format!("more than {COUNTED_TENSORS} tensors");
-            return Err(
-                Fault::new(what, "every tensor is listed", "smaller counts of layers and experts").into()
-            );
+            return Err(Fault::new(what, "every tensor is listed", "give fewer layers or experts").into());
         }
         let name = format!("{}{suffix}", spot.path);
         let mut count: u64 = 1;

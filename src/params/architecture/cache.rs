@@ -162,7 +162,11 @@ fn total(parts: impl Iterator<Item = (u64, u64, u64)>) -> Outcome<u64> {
     for (layers, numbers, tokens) in parts {
         let part = layers.checked_mul(numbers).and_then(|product| product.checked_mul(tokens));
         sum = part.and_then(|part| sum.checked_add(part)).ok_or_else(|| {
-            Fault::new("the KV cache is too large to count", "counts are kept in 64 bits", "fewer tokens")
+            Fault::new(
+                "the KV cache is too large to count",
+                "counts are kept in 64 bits",
+                "give fewer tokens",
+            )
         })?;
     }
     Ok(sum)

@@ -116,7 +116,7 @@ impl Config {
                 JsonValue::String(_) | JsonValue::Array(_) | JsonValue::Object(_),
             ) => {
                 let what = format!("{name} is {}, but it is either true or false", shown(value));
-                let remedy = format!("true or false, without quotation marks; left out it is {usual}");
+                let remedy = format!("write true or false, without quotation marks; left out it is {usual}");
                 Err(Fault::new(what, "it decides what is allocated", remedy).at(self.place(name)).into())
             }
             _ => Ok(()),
@@ -275,7 +275,7 @@ impl Config {
 }
 
 fn plain() -> String {
-    "a whole number of at least 1".to_owned()
+    "give a whole number of at least 1".to_owned()
 }
 
 /// A value as the config has it, cut where it is long.

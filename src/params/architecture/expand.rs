@@ -413,7 +413,7 @@ fn widths(scope: &mut Scope, given: &Annotations) -> Outcome<(Whole, Whole, Whol
         let why = "each key/value head serves equally many query heads, so num_kv_heads divides num_heads";
         let near = u64::try_from(h).ok().zip(u64::try_from(g).ok());
         let near = near.map_or_else(String::new, |(h, g)| crate::params::neighbours(h, g));
-        return Err(scope.blame(Fault::new(what, why, format!("num_kv_heads {near}"))));
+        return Err(scope.blame(Fault::new(what, why, format!("set num_kv_heads to {near}"))));
     }
     let d_k = width(scope, given, "d_k", "d_k", None)?;
     let d_v = width(scope, given, "d_v", "d_v", Some(&d_k))?;

@@ -129,8 +129,8 @@ impl Model {
         let shown: String = id.chars().take(40).collect();
         let ids: Vec<&str> = all.iter().map(|named| named.id).collect();
         let remedy = match nearest(&typed, ids.iter().copied()) {
-            Some(near) => format!("--explain {near}"),
-            None => "one of those".to_owned(),
+            Some(near) => format!("did you mean --explain {near}?"),
+            None => "name one of those".to_owned(),
         };
         Err(Fault::new(
             format!("no figure of this model is called {shown}"),

@@ -158,7 +158,7 @@ fn add(sum: &mut u64, count: u128) -> Outcome<()> {
 }
 
 fn too_many() -> crate::fault::Faults {
-    Fault::new("the multiplications are too many to count", "counts are kept in 64 bits", "fewer tokens")
+    Fault::new("the multiplications are too many to count", "counts are kept in 64 bits", "give fewer tokens")
         .into()
 }
 

@@ -47,7 +47,7 @@ impl Scope {
                     return Err(Fault::new(
                         format!("{} is {}", b.formula(), b.value),
                         "something is divided by it",
-                        "",
+                        "give at least 1",
                     )
                     .into());
                 }

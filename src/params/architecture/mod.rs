@@ -161,7 +161,7 @@ pub fn build(config: &Json, asked: &Asked) -> Outcome<Model> {
             return Err(Fault::new(
                 "the config has no model_type",
                 "it names the architecture, and what is not known is not guessed",
-                "add it, or say --as FAMILY",
+                "add it, or say --as TYPE with a type that `mha params --list families` names",
             )
             .into());
         }
@@ -242,8 +242,11 @@ fn unknown_type(model_type: &str) -> Faults {
     let known = Family::known_types();
     let near = config::nearest_type(&shown, known.iter().copied());
     let remedy = match near {
-        Some(near) => format!("the nearest known type is {near}; --as {near} counts it as one of those"),
-        None => "--as FAMILY counts it as one of those; `mha params --list families` names them".to_owned(),
+        Some(near) => format!("the nearest known type is {near}; add --as {near} if it is built like one"),
+        None => {
+            "add --as TYPE if it is built like a type that is known; `mha params --list families` names those"
+                .to_owned()
+        }
     };
     Fault::new(format!("the model type {shown} is not known"), "what is not known is not guessed", remedy)
         .at(Place { path: "model_type".into(), ..Place::default() })

@@ -350,5 +350,6 @@ impl Model {
 }
 
 fn too_many() -> crate::fault::Faults {
-    Fault::new("the parameters are too large to count", "counts are kept in 64 bits", "smaller sizes").into()
+    Fault::new("the parameters are too large to count", "counts are kept in 64 bits", "give smaller sizes")
+        .into()
 }

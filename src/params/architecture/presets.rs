@@ -53,6 +53,9 @@ pub fn nearest(name: &str) -> Option<&'static str> {
     }
 }
 
+/// Why a name that is not in the list is not found anywhere else.
+const WHY: &str = "presets are a list inside mha: nothing is looked up on a hub";
+
 /// The fault of a name that nothing goes by; `others` are names that something else goes by.
 ///
 /// # Errors
@@ -61,10 +64,10 @@ pub fn unknown<T>(name: &str, others: &[&'static str]) -> Outcome<T> {
     let shown: String = name.chars().take(60).collect();
     let known: Vec<&str> = lines().map(|(name, _)| name).chain(others.iter().copied()).collect();
     let remedy = match fault::nearest(&shown.to_lowercase().replace(['_', ' '], "-"), known) {
-        Some(near) => format!("{near}, or see them all with mha params --list"),
+        Some(near) => format!("did you mean {near}? mha params --list shows them all"),
         None => "mha params --list shows them all; a config.json, a model's folder or its weights can be given too".into(),
     };
-    Err(Fault::new(format!("no preset is called {shown}"), "", remedy).in_source("MODEL").into())
+    Err(Fault::new(format!("no preset is called {shown}"), WHY, remedy).in_source("MODEL").into())
 }
 
 fn lines() -> impl Iterator<Item = (&'static str, &'static str)> {

@@ -218,7 +218,7 @@ impl Scope {
             return Err(Fault::new(
                 "the config is too large to count",
                 why,
-                "fewer layers, groups or experts",
+                "give fewer layers, groups or experts",
             )
             .into());
         }
@@ -402,7 +402,7 @@ impl Scope {
             other => Err(Fault::new(
                 format!("{other} has no {key}"),
                 "a config inside the config belongs there",
-                "",
+                "give an object of keys and values",
             )
             .into()),
         }
@@ -421,7 +421,7 @@ impl Scope {
             return Err(Fault::new(
                 format!("{list} stands where a list is needed"),
                 "one value a layer is read from it",
-                "",
+                "give a list with one value a layer",
             )
             .into());
         };

@@ -158,7 +158,7 @@ fn times(count: u64, batch: u64) -> Outcome<u64> {
         Fault::new(
             "too large to count: the work of a whole batch",
             "counts are kept in 64 bits",
-            "fewer sequences",
+            "give fewer sequences",
         )
         .into()
     })

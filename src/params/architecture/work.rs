@@ -207,7 +207,7 @@ fn too_large() -> Faults {
     Fault::new(
         "the KV cache is too large to count",
         "counts are kept in 64 bits",
-        "fewer tokens or sequences",
+        "give fewer tokens or sequences",
     )
     .into()
 }

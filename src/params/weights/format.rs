@@ -52,7 +52,7 @@ impl Format {
             return Ok(Self::Index);
         }
         let what = match name.rsplit_once('.') {
-            Some((_, ending)) => format!("weights are not counted in .{ending} files"),
+            Some((_, ending)) => format!("weights are not read from .{ending} files"),
             None => "the file's name has no ending that says what it holds".to_owned(),
         };
         Err(Fault::new(

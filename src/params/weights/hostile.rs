@@ -132,7 +132,7 @@ fn what_is_no_file_of_weights_is_refused() {
         ("m.bin", b"\x80\x02".as_slice(), "never opened"),
         ("m.pt", b"PK", "never opened"),
         ("pytorch_model.bin.index.json", b"{}", "never opened"),
-        ("m.h5", b"\x89HDF", "not counted in .h5 files"),
+        ("m.h5", b"\x89HDF", "not read from .h5 files"),
         ("m", b"text", "no ending"),
         ("m.gguf", b"", "the file is empty"),
         ("m.safetensors", b"version https://git-lfs.github.com/spec/v1\n", "Git LFS pointer"),

@@ -12,7 +12,7 @@ use super::safetensors::stored;
 use super::{Kind, StoredTensor, WeightFile, clipped, doubled_tensor, format, listed, packed, some};
 use crate::arrays::safetensors::contents;
 use crate::arrays::{self, AGAIN, Opened};
-use crate::fault::{Fault, Faults, Outcome, Place};
+use crate::fault::{Fault, Faults, Outcome, Place, no_json};
 use crate::limits;
 
 /// All tensors that an index names, in the order of the files' names.
@@ -205,8 +205,7 @@ fn read(path: &Path) -> Outcome<Index> {
 }
 
 fn no_index(error: &serde_json::Error, path: &Path) -> Fault {
-    let message = error.to_string();
-    let message = message.split(" at line ").next().unwrap_or_default();
+    let message = no_json(error);
     let why = "an index is an object whose weight_map gives the file of each tensor";
     let place =
         Place { line_column: Some((error.line().max(1), error.column().max(1))), ..arrays::place(path) };

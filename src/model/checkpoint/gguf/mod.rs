@@ -191,8 +191,8 @@ impl Gguf {
             if storage.unpack(bytes, blocks * block, &mut numbers).is_none() {
                 return refused(
                     format!("the tensor {name} cannot be unpacked from {}", ggml.name),
-                    String::new(),
-                    "",
+                    "its blocks are damaged".to_owned(),
+                    "download the file again",
                 );
             }
             left -= blocks;
@@ -206,8 +206,10 @@ const BYTES_AT_ONCE: usize = 256 << 10;
 
 impl Tensor {
     fn of(stored: &StoredTensor, part: usize, start: u64, arrangement: Arrangement) -> Result<Self, Fault> {
-        let too_large =
-            || Fault::new(format!("the tensor {} is too large for this machine", stored.name), "", "");
+        let too_large = || {
+            let what = format!("the tensor {} is too large for this machine", stored.name);
+            Fault::new(what, "its sides do not fit the machine's addresses", "choose a smaller model")
+        };
         let axes = stored.shape.iter().map(|axis| usize::try_from(*axis).ok()).collect::<Option<_>>();
         let ggml = GgmlType::of_name(&stored.dtype).ok_or_else(too_large)?;
         Ok(Self { part, start, ggml, shape: axes.ok_or_else(too_large)?, arrangement })
