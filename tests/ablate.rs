@@ -168,7 +168,7 @@ fn what_cannot_be_done_is_told_with_a_way_out() {
         (&["ablate"][..], "no head was named"),
         (&["ablate", "--head", "3"], "there is no head 3"),
         (&["ablate", "--head", "1", "--layer", "1"], "this is one attention call, without layers"),
-        (&["ablate", "induction", "--head", "1"], "which layer?"),
+        (&["ablate", "induction", "--head", "1"], "no layer was named"),
         (&["ablate", "induction", "--head", "1", "--layer", "99"], "there is no layer 99"),
         (&["ablate", "--heads", "second"], "\"second\" is no head"),
         (&["ablate", "--head", "1,2", "--keep-only"], "no head is left to be replaced"),

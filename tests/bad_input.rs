@@ -7,6 +7,8 @@
 mod answers;
 #[path = "bad_input/arrays.rs"]
 mod arrays;
+#[path = "bad_input/beginners.rs"]
+mod beginners;
 #[path = "bad_input/command_lines.rs"]
 mod command_lines;
 #[path = "bad_input/course.rs"]

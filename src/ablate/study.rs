@@ -161,7 +161,7 @@ impl<'a, T: Real> Study<'a, T> {
                 "leave the layer away",
             ),
             (None, ..) => Fault::new(
-                "which layer?",
+                "no layer was named",
                 format!("this is a stack of {} layers, and each has heads", numbers.len()),
                 "add --layer N, or name heads as layer.1.head.2",
             ),

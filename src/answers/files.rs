@@ -96,6 +96,9 @@ fn yaml(text: &str, stem: &str, source: &str) -> Outcome<Vec<(String, Array)>> {
             "save fewer arrays in it",
         )),
         Value::Mapping(names) if names.is_empty() => refused(empty()),
+        Value::Mapping(names) if ["attention", "inputs"].iter().all(|key| names.contains_key(*key)) => {
+            refused(a_lesson())
+        }
         Value::Null => refused(empty()),
         Value::Mapping(names) => {
             let mut arrays = Vec::with_capacity(names.len());
@@ -118,6 +121,11 @@ fn yaml(text: &str, stem: &str, source: &str) -> Outcome<Vec<(String, Array)>> {
 
 fn empty() -> Fault {
     Fault::new("the file holds no arrays", "", "write each array under its name: {output: [[0.5, 1.5]]}")
+}
+
+fn a_lesson() -> Fault {
+    let why = "it says what attention is given, and tensors are what your own code has computed from it";
+    Fault::new("this is a lesson, not tensors", why, "name it first, and then the files with your tensors")
 }
 
 fn no_word() -> Fault {

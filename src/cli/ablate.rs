@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 
 use self::ask::Asked;
-use super::common::counted_from_one;
+use super::common::{counted_from_one, no_sequence};
 use super::lesson::{Files, Wanted};
 use super::model::ModelArgs;
 use super::output::{self, Content};
@@ -201,12 +201,7 @@ fn sequence(args: &AblateArgs, batch: Option<usize>) -> Outcome<Option<usize>> {
     match (args.sequence, batch) {
         (one, Some(count)) if (1..=count).contains(&one.unwrap_or(1)) => Ok(Some(one.unwrap_or(1) - 1)),
         (None | Some(1), None) => Ok(None),
-        (one, batch) => {
-            let why = batch
-                .map_or("the input has no batch axis".to_owned(), |count| format!("the batch holds {count}"));
-            let what = format!("there is no sequence {}", one.unwrap_or(1));
-            Err(Fault::new(what, why, "sequences count from 1").in_source("--sequence").into())
-        }
+        (one, batch) => Err(no_sequence(one.unwrap_or(1), batch).into()),
     }
 }
 

@@ -132,8 +132,10 @@ fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
     if files.is_empty() {
         return Err(nothing_to_check(name).into());
     }
-    if [".npz", ".npy", ".safetensors", ".csv"].iter().any(|ending| name.ends_with(ending)) {
-        let why = "the lesson comes first, and no lesson is written in such a file";
+    let holds_numbers = [".npz", ".npy", ".safetensors", ".csv"].iter().any(|ending| name.ends_with(ending));
+    let is_swapped = builtin::all().iter().any(|lesson| lesson.name == files[0]) && Path::new(name).is_file();
+    if holds_numbers || is_swapped {
+        let why = "the lesson comes first, then the files with your tensors";
         let remedy = format!("mha check {} {}", shell_word(&files[0]), shell_word(name));
         return Err(Fault::new(format!("{name} is not a lesson"), why, remedy).in_source("LESSON").into());
     }

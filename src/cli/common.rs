@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::fault::Fault;
 use crate::limits::{PRECISION, WIDTH};
 use crate::views::heat::paint::Colours;
 use crate::views::page::{Detail, Layout, Page};
@@ -72,6 +73,17 @@ pub(super) fn counted_from_one(text: &str) -> Result<usize, String> {
         }
         _ => Err("a whole number from 1 is needed".to_owned()),
     }
+}
+
+/// A sequence that a batch does not have, counted from 1; without a batch there is none to choose.
+pub(super) fn no_sequence(number: usize, batch: Option<usize>) -> Fault {
+    let (why, remedy) = match batch {
+        Some(count) => {
+            (format!("the batch holds {count}, counted from 1"), format!("choose from 1 to {count}"))
+        }
+        None => ("the lesson's input has no batch axis".to_owned(), "leave --sequence away".to_owned()),
+    };
+    Fault::new(format!("there is no sequence {number}"), why, remedy).in_source("--sequence")
 }
 
 /// Columns of a page that is not shown on a terminal.

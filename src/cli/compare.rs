@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
-use super::common::counted_from_one;
+use super::common::{counted_from_one, no_sequence};
 use super::lesson::{Files, Wanted};
 use super::model::ModelArgs;
 use super::output::{self, Body, Content};
@@ -215,13 +215,6 @@ fn sequence(args: &CompareArgs, problem: &Problem) -> Outcome<Option<usize>> {
     match problem.batch {
         Some(count) if (1..=count).contains(&args.sequence) => Ok(Some(args.sequence - 1)),
         None if args.sequence == 1 => Ok(None),
-        batch => {
-            let why = batch.map_or("the lesson's input has no batch axis".to_owned(), |count| {
-                format!("the batch holds {count}")
-            });
-            let fault =
-                Fault::new(format!("there is no sequence {}", args.sequence), why, "sequences count from 1");
-            Err(fault.in_source("--sequence").into())
-        }
+        batch => Err(no_sequence(args.sequence, batch).into()),
     }
 }

@@ -87,6 +87,11 @@ fn no_step(name: &str, plan: &Plan) -> Fault {
         let why = format!("{name} is what files call all heads' numbers together");
         return Fault::new(what, why, format!("name one head's, as {}[1,1]", step.id)).in_source(FLAG);
     }
+    if name.contains('[') {
+        let why = "row and column stand in brackets behind the step: [row,column]";
+        let remedy = "close the bracket, with nothing behind it: 'head.1.scores[3,1]'";
+        return Fault::new(format!("{name} is not a step and a place in it"), why, remedy).in_source(FLAG);
+    }
     if name.contains(['*', '?', ',']) {
         let why = "an explanation is of one step's numbers; globs and lists are for --steps";
         let remedy = "name one step, and give --explain again for another";

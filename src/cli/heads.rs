@@ -184,9 +184,10 @@ fn check_places(args: &HeadsArgs, model: &Model) -> Outcome<()> {
         [("--layer", "layer", &args.layer, layers.len()), ("--head", "head", &args.head, heads)]
     {
         if let Some(beyond) = asked.iter().find(|at| **at > all) {
-            let why = format!("the model has {all} {what}s{}", if what == "head" { " a layer" } else { "" });
+            let place = if what == "head" { " a layer" } else { "" };
+            let why = format!("the model has {all} {what}s{place}, counted from 1");
             let fault =
-                Fault::new(format!("there is no {what} {beyond}"), why, format!("{what}s count from 1"));
+                Fault::new(format!("there is no {what} {beyond}"), why, format!("choose from 1 to {all}"));
             faults.push(fault.in_source(flag));
         }
     }

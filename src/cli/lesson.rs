@@ -57,7 +57,7 @@ pub(super) fn one_call(problem: &Problem, does: &str, name: &str) -> Outcome<()>
         None => Ok(()),
         Some(_) => Err(Fault::new(
             format!("{} is a stack of layers", source(name)),
-            format!("this verb {does} of one attention call"),
+            format!("mha {does} of one attention call"),
             "take a lesson without layers; mha trace shows every step of a stack",
         )
         .in_source(LESSON)
@@ -143,10 +143,9 @@ fn read(name: &str, options: &Options) -> Outcome<Problem> {
             ),
             None => format!("`mha lessons` lists them; a file is named with its ending, as {name}.yaml"),
         };
-        let list: Vec<&str> = names().collect();
         return Err(Fault::new(
             format!("there is no lesson called {name}"),
-            format!("the lessons are {}", list.join(", ")),
+            format!("none of the {} lessons that come with mha has this name", builtin::all().len()),
             remedy,
         )
         .in_source(LESSON)

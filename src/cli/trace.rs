@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
-use super::common::counted_from_one;
+use super::common::{counted_from_one, no_sequence};
 use super::lesson::{Files, Wanted};
 use super::model::ModelArgs;
 use super::select::Selection;
@@ -235,16 +235,7 @@ fn choose(args: &TraceArgs, problem: &Problem, ids: &[StepId]) -> Outcome<Vec<St
         (Some(Which::All), _) => None,
         (None, _) => Some(0),
         (Some(Which::One(one)), Some(count)) if one < count => Some(one),
-        (Some(Which::One(one)), batch) => {
-            let why = match batch {
-                Some(count) => format!("the batch holds {count}, counted from 1"),
-                None => "the lesson's input has no batch axis".to_owned(),
-            };
-            let remedy =
-                batch.map_or("leave --sequence away".to_owned(), |count| format!("choose from 1 to {count}"));
-            let fault = Fault::new(format!("there is no sequence {}", one + 1), why, remedy);
-            return Err(fault.in_source("--sequence").into());
-        }
+        (Some(Which::One(one)), batch) => return Err(no_sequence(one + 1, batch).into()),
     };
     let steps = Selection { steps: &args.steps, heads: &args.heads, sequence }.of(ids)?;
     Ok(match args.format.is_picture() && args.steps.is_empty() {

@@ -2,7 +2,7 @@
 
 use super::{AblateArgs, Turn};
 use crate::ablate::{AttentionLayer, Study};
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Fault, Faults, Outcome, Place};
 use crate::ops::Real;
 use crate::plan::Head;
 use crate::plan::rewrites::HeadPlace;
@@ -39,7 +39,7 @@ pub(super) fn heads<T: Real>(args: &AblateArgs, study: &Study<'_, T>) -> Outcome
     }
     named.sort_unstable();
     named.dedup();
-    study.of_heads(&named)?;
+    study.of_heads(&named).map_err(|faults| placed(args, faults))?;
     let turn = args.turn();
     if turn == Turn::Itself {
         return Ok(Asked { heads: named, kept: Vec::new() });
@@ -53,6 +53,19 @@ pub(super) fn heads<T: Real>(args: &AblateArgs, study: &Study<'_, T>) -> Outcome
             .into());
     }
     Ok(Asked { heads, kept: named })
+}
+
+/// The same faults, at the flag that the heads were typed behind.
+fn placed(args: &AblateArgs, faults: Faults) -> Faults {
+    if args.heads.is_empty() || !args.head.is_empty() {
+        return faults;
+    }
+    let from_0 = args.heads.iter().any(|head| head.trim().starts_with('L'));
+    let place = |fault: Fault| {
+        let why = if from_0 { format!("{}; names such as L0H1 count from 0", fault.why) } else { fault.why };
+        Fault { why, place: Some(Place { source: "--heads".to_owned(), ..Place::default() }), ..fault }
+    };
+    Faults(faults.0.into_iter().map(place).collect())
 }
 
 /// The layers of `--each`.
