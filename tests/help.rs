@@ -621,3 +621,119 @@ fn variables_are_those_that_the_program_reads() {
     let locale: BTreeSet<String> = ["LC_ALL", "LC_MESSAGES", "LANG"].map(str::to_owned).into();
     same("environment", &listed, read.into_iter().chain(locale));
 }
+
+/// A number as the source defines it: `const TOKENS: usize = 4_096;`, `64 << 20`.
+fn constant(file: &str, name: &str) -> Option<u64> {
+    let code = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).ok()?;
+    let line = code.lines().find(|line| line.contains(&format!("const {name}:")))?;
+    let value = line.split_once(" = ")?.1.trim_end_matches(';').replace('_', "");
+    match value.split_once(" << ") {
+        Some((number, bits)) => Some(number.parse::<u64>().ok()? << bits.parse::<u32>().ok()?),
+        None => value.parse().ok(),
+    }
+}
+
+/// `4194304` as `4,194,304`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[test]
+fn limits_are_those_of_the_source() {
+    let text = text("limits", "en");
+    let rows: Vec<(&str, &str)> =
+        text.lines().filter_map(|line| line.strip_prefix("- ")?.split_once(" — ")).collect();
+    // What a row begins its explanation with, its unit, and where its number stands.
+    let known = [
+        ("a lesson;", "MiB", &[("src/limits.rs", "LESSON_BYTES"), ("src/lesson/guard.rs", "MAX_BYTES")][..]),
+        (
+            "numbers as text",
+            "MiB",
+            &[("src/limits.rs", "TEXT_BYTES"), ("src/arrays/limits.rs", "TEXT_BYTES")],
+        ),
+        ("one array of", "MiB", &[("src/limits.rs", "NPY_BYTES"), ("src/arrays/limits.rs", "NPY_BYTES")]),
+        ("in one .npz", "arrays", &[("src/limits.rs", "ARRAYS"), ("src/arrays/limits.rs", "ARRAYS")]),
+        (
+            "the header of a .safetensors",
+            "MiB",
+            &[
+                ("src/limits.rs", "SAFETENSORS_HEADER_BYTES"),
+                ("src/arrays/limits.rs", "SAFETENSORS_HEADER_BYTES"),
+            ],
+        ),
+        (
+            "a config.json",
+            "MiB",
+            &[("src/limits.rs", "DOCUMENT_BYTES"), ("src/arrays/limits.rs", "DOCUMENT_BYTES")],
+        ),
+        (
+            "a tokenizer.json",
+            "MiB",
+            &[("src/limits.rs", "TOKENIZER_BYTES"), ("src/model/limits.rs", "TOKENIZER_BYTES")],
+        ),
+        (
+            "of lists and keys",
+            "levels",
+            &[("src/limits.rs", "LESSON_DEPTH"), ("src/lesson/guard.rs", "MAX_DEPTH")],
+        ),
+        (
+            "in one matrix",
+            "numbers",
+            &[("src/limits.rs", "MATRIX_NUMBERS"), ("src/lesson/arrays_in.rs", "MAX_CELLS")],
+        ),
+        (
+            "of all layers",
+            "heads",
+            &[("src/limits.rs", "LESSON_HEADS"), ("src/lesson/budget.rs", "MAX_HEADS")],
+        ),
+        (
+            "one above",
+            "layers",
+            &[("src/limits.rs", "LESSON_LAYERS"), ("src/lesson/layers.rs", "MAX_LAYERS")],
+        ),
+        (
+            "in all steps",
+            "numbers",
+            &[("src/limits.rs", "KEPT_NUMBERS"), ("src/lesson/budget.rs", "MAX_KEPT")],
+        ),
+        ("in a text", "tokens", &[("src/limits.rs", "TOKENS"), ("src/model/limits.rs", "TOKENS")]),
+        (
+            "read from a tensor",
+            "numbers",
+            &[("src/limits.rs", "READ_NUMBERS"), ("src/model/limits.rs", "READ_NUMBERS")],
+        ),
+    ];
+    assert_eq!(rows.len(), known.len());
+    for (row, (begins, unit, places)) in rows.iter().zip(known) {
+        let number = places.iter().find_map(|(file, name)| constant(file, name));
+        let number = number.unwrap_or_else(|| panic!("no constant for {begins:?}"));
+        let shown = if unit == "MiB" { number >> 20 } else { number };
+        assert_eq!(row.0, format!("{} {unit}", grouped(shown)), "{begins}");
+        assert!(row.1.starts_with(begins), "{row:?} is not about {begins:?}");
+    }
+}
+
+#[test]
+fn exit_statuses_are_what_they_say() {
+    let folder = tempfile::tempdir().unwrap();
+    // Every score of the lesson is another number than 9.
+    fs::write(folder.path().join("scores.json"), "[[[9,9,9],[9,9,9],[9,9,9]],[[9,9,9],[9,9,9],[9,9,9]]]")
+        .unwrap();
+    let status = |args: &[&str]| run(folder.path(), args).status.unwrap().to_string();
+    let seen = [
+        status(&["trace", "--quiet"]),
+        status(&["check", "two-heads", "scores.json"]),
+        status(&["trace", "--nosuch"]),
+        // Ctrl-C at a terminal: tests/learn.rs presses it.
+        "130".to_owned(),
+    ];
+    assert_eq!(names(&text("exit-status", "en")), seen);
+}

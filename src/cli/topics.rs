@@ -1,6 +1,7 @@
 //! `mha help`: the pages of the commands, and topics that no single command owns.
 //!
-//! A topic is two files, `topics/NAME.en.md` and `topics/NAME.zh.md`; a new one is there as soon as its files are.
+//! A topic is two files, `topics/NAME.en.md` and `topics/NAME.zh.md`; a new one is there as soon as its files are
+//! (cargo notices changes of this file: touch it after adding one).
 //! `tests/help.rs` runs every example in them, and holds their lists against what the program knows.
 
 mod read;
