@@ -1,6 +1,7 @@
 //! The README is true: every `$ mha …` in it is run, in order, in one folder, and what it prints is what stands there.
 //!
-//! In an expected output a line `…` stands for any lines. YAML blocks are saved under the name in backticks before them.
+//! In an expected output a line `…` stands for any lines, but not for an error. YAML blocks are saved under the name in
+//! backticks before them.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so at once")]
 
 #[path = "common/run.rs"]
@@ -83,6 +84,8 @@ fn every_command_of_the_readme_prints_what_stands_there() {
             let all = words(command);
             assert_eq!(all[0], "mha", "{command}");
             let output = run::mha(folder.path()).args(&all[1..]).output().unwrap();
+            let is_refused = expected.iter().any(|line| line.starts_with("error:"));
+            assert_eq!(output.status.code() == Some(2), is_refused, "$ {command}\n{output:?}");
             let shown = if output.stderr.is_empty() { output.stdout } else { output.stderr };
             let text = String::from_utf8(shown).unwrap();
             let lines: Vec<&str> = text.lines().collect();
