@@ -70,13 +70,20 @@ fn a_file_cut_short_anywhere_is_kept_aside_and_a_new_one_is_begun() {
     for length in 0..whole.len() - 1 {
         let room = tempfile::tempdir().unwrap();
         fs::write(room.path().join("progress.json"), &whole[..length]).unwrap();
-        let store = Store::in_folder(room.path());
-        let after = store.change(|progress| *progress = some()).unwrap();
-        assert_eq!(after, some(), "{length} bytes");
-        let now = contents(room.path());
-        assert_eq!(now["progress.json"], whole, "{length} bytes");
-        assert_eq!(now["progress.json.damaged"], whole[..length], "{length} bytes");
+        let (progress, said) = Store::in_folder(room.path()).read();
+        assert_eq!(progress, Progress::default(), "{length} bytes");
+        assert!(said.unwrap().contains("was set aside as"), "{length} bytes");
+        let left = contents(room.path());
+        assert_eq!(left["progress.json.damaged"], whole[..length], "{length} bytes");
+        assert!(!left.contains_key("progress.json"), "{length} bytes");
     }
+    // Who answers a question without having looked before finds the same.
+    let room = tempfile::tempdir().unwrap();
+    fs::write(room.path().join("progress.json"), &whole[..9]).unwrap();
+    let after = Store::in_folder(room.path()).change(|progress| *progress = some()).unwrap();
+    assert_eq!(after, some());
+    assert_eq!(contents(room.path())["progress.json"], whole);
+    assert_eq!(contents(room.path())["progress.json.damaged"], whole[..9]);
 }
 
 #[test]

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use super::contents;
 
-/// Its weights alone are 4 · 300 · 300 numbers: long enough to be caught in the act.
-const LARGE: &str = "attention: {num_heads: 4}\ninputs: {x: {random: {seed: 1, shape: [300, 8]}}}\n\
+/// Its weights alone are 4 · 200 · 200 numbers: long enough to be caught in the act.
+const LARGE: &str = "attention: {num_heads: 4}\ninputs: {x: {random: {seed: 1, shape: [200, 8]}}}\n\
                      projections: {w_q: identity, w_k: identity, w_v: identity, w_o: identity}\n";
 
 fn room() -> tempfile::TempDir {
