@@ -18,7 +18,7 @@ use super::lesson::{Files, Wanted};
 use super::model::ModelArgs;
 use super::select::Selection;
 use super::{Common, Ending, complete, explain, interactive, lesson, patience};
-use crate::fault::{Fault, Faults, Outcome};
+use crate::fault::{Faults, Outcome};
 use crate::lesson::quantity::of_trace::sheets;
 use crate::lesson::{Piece, Problem, Saying, pieces};
 use crate::limits::EXPLAINED_NUMBERS;
