@@ -135,8 +135,17 @@ impl Asked {
     fn missing(&self, arguments: &[String], usage: &str) -> Fault {
         let missing = arguments.iter().map(|argument| name(argument)).collect::<Vec<_>>();
         let line = usage.trim_start_matches("Usage:").trim();
+        // Flags that every command has need no other; but --force does.
+        let is_common = |flag: &str| {
+            self.command.get_arguments().any(|argument| {
+                argument
+                    .get_long()
+                    .is_some_and(|long| flag.strip_prefix("--") == Some(long) && long != "force")
+                    && argument.get_help_heading() == Some("Page")
+            })
+        };
         let flags = line.split(' ').filter(|word| word.starts_with("--") && !missing.contains(word));
-        let given: Vec<&str> = flags.collect();
+        let given: Vec<&str> = flags.filter(|flag| !is_common(flag)).collect();
         let why = match given.as_slice() {
             [] => format!("{} does nothing without it", self.path),
             [one] => format!("{one} means nothing without it"),

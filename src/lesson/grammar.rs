@@ -48,6 +48,12 @@ const TOLD: &[Row] = &[
         "put the same quote at its end",
     ),
     (
+        "indentation in quoted scalar",
+        "a quote is not closed",
+        "a text in quotes ends with the quote that it began with",
+        "put the same quote at its end",
+    ),
+    (
         "escape",
         "a \\ in double quotes stands before a letter that it does not go with",
         "there it begins a sign such as \\n for a new line",
@@ -85,8 +91,8 @@ const TOLD: &[Row] = &[
     ),
     (
         "invalid indentation",
-        "a bracket or a quote above this line is not closed",
-        "the line is not indented deeper than the key above it, as what stands in brackets or quotes would be",
+        "a bracket above this line is not closed",
+        "the line is not indented deeper than the key above it, as what stands in brackets would be",
         "close it, or indent the line",
     ),
     (

@@ -57,8 +57,8 @@ fn the_grammar_of_yaml_is_told_to_who_does_not_know_it() {
     slip(
         "x: [[1, 0], [0, 1]]",
         "x: [[1, 0], [0, 1]\n  x_kv: [[1, 0]]",
-        "this is not YAML: a bracket or a quote above this line is not closed",
-        "the line is not indented deeper than the key above it, as what stands in brackets or quotes would be",
+        "this is not YAML: a bracket above this line is not closed",
+        "the line is not indented deeper than the key above it, as what stands in brackets would be",
         "close it, or indent the line",
         "x: [[1, 0], [0, 1]]\n  x_kv: [[1, 0]]",
     );

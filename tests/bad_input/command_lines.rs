@@ -232,6 +232,11 @@ fn flags_that_clap_refuses_are_told_as_all_faults_are() {
             "--force means nothing without it",
             "write mha trace --output <FILE> --force [LESSON]",
         ),
+        (
+            &["trace", "--force", "--ascii"],
+            "--force means nothing without it",
+            "write mha trace --output <FILE> --force --ascii [LESSON]",
+        ),
         (&["lessons", "show"], "mha lessons show does nothing without it", "write mha lessons show <LESSON>"),
         (&["trace", "-q", "-v"], "each asks for something else", "leave --quiet away, or the other"),
         (

@@ -204,8 +204,8 @@ fn over_lines(command: &str, room: usize) -> String {
         // Two columns are left for the sign that the command goes on.
         let more = if index + 1 < units.len() { 2 } else { 0 };
         if index > 0 && taken + 1 + width(word) + more > room {
-            text.push_str(" \\\n      ");
-            taken = 3 * INDENT;
+            text.push_str(" \\\n    ");
+            taken = 2 * INDENT;
         } else if index > 0 {
             text.push(' ');
             taken += 1;
@@ -266,7 +266,7 @@ A list
     #[test]
     fn a_command_that_is_too_long_goes_on_as_a_shell_takes_it() {
         // 2 + 9 + 1 + 15 + 2 = 29 columns would be needed: `--steps` goes to the next line, with its value.
-        let broken = "  mha trace \\\n      --steps 'a b c' \\\n      --heads 1\n";
+        let broken = "  mha trace \\\n    --steps 'a b c' \\\n    --heads 1\n";
         assert_eq!(over_lines("mha trace --steps 'a b c' --heads 1", 28), broken);
         assert_eq!(over_lines("mha trace", 21), "  mha trace\n");
     }
