@@ -129,19 +129,32 @@ impl fmt::Display for Place {
     }
 }
 
+/// The most characters without a width of their own that stand upon one that has a width: letters of no script carry more,
+/// and a tower of hundreds is drawn over the lines above and below.
+const MOST_MARKS: usize = 8;
+
 /// Text from a file or a command line, safe for a terminal: control characters are shown, not obeyed.
 ///
-/// A tab becomes a blank; characters that reorder or hide text (bidirectional overrides, zero-width
-/// spaces; not the joiner that emoji are made with) are shown as `\u{…}` too.
+/// A tab becomes a blank; characters that reorder or hide text ([`commands`]) are shown as `\u{…}` too, and so are
+/// accents, joiners and the like beyond eight in a row. What was made visible once stays as it is.
 pub fn visible(text: &str) -> String {
+    // Most of what is shown is numbers and names in ASCII.
+    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        return text.to_owned();
+    }
     let mut shown = String::with_capacity(text.len());
+    let mut marks = 0;
     for c in text.chars() {
+        marks = match unicode_width::UnicodeWidthChar::width(c) {
+            Some(0) => marks + 1,
+            _ => 0,
+        };
         match c {
             '\t' => shown.push(' '),
             '\n' => shown.push_str("\\n"),
             '\r' => shown.push_str("\\r"),
             '\u{1b}' => shown.push_str("\\e"),
-            c if commands(c) => shown.push_str(&format!("\\u{{{:x}}}", c as u32)),
+            c if commands(c) || marks > MOST_MARKS => shown.push_str(&format!("\\u{{{:x}}}", c as u32)),
             c => shown.push(c),
         }
     }
@@ -154,11 +167,16 @@ pub fn shell_word(name: &str) -> String {
     shlex::try_quote(name).map_or_else(|_| name.to_owned(), std::borrow::Cow::into_owned)
 }
 
-/// Whether a character tells a terminal or a reader what to do, and shows nothing itself.
+/// Whether a character tells a terminal or a reader what to do, and shows nothing itself: control characters; what orders
+/// text (bidirectional marks, overrides, isolates), breaks its lines or hides in it (blanks of no width, soft hyphens,
+/// annotations, tags that spell a second text); and two that are no characters, which XML has no place for.
+///
+/// Not the joiner (U+200D) and the variation selectors of emoji, nor the non-joiner (U+200C) of Persian.
 pub fn commands(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{61c}')
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{fffe}' | '\u{ffff}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Why the system refused, in words a person uses; the same words on every system where there are some.
@@ -301,7 +319,10 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::hostile::texts;
 
     #[test]
     fn a_fault_says_what_where_why_and_what_to_try() {
@@ -322,6 +343,64 @@ mod tests {
     #[test]
     fn control_characters_are_shown_and_never_obeyed() {
         assert_eq!(visible("a\u{1b}[2Jb\u{7}\u{202e}"), "a\\e[2Jb\\u{7}\\u{202e}");
+        assert_eq!(visible("a\tb\r\n\u{9b}31m\0"), "a b\\r\\n\\u{9b}31m\\u{0}");
+    }
+
+    /// The tags spell “A”, the annotation hides “b”: neither would be seen.
+    #[test]
+    fn what_hides_in_a_text_is_shown() {
+        assert_eq!(
+            visible("\u{e0041}\u{fff9}a\u{fffa}b\u{fffb}c\u{ad}d\u{ffff}"),
+            "\\u{e0041}\\u{fff9}a\\u{fffa}b\\u{fffb}c\\u{ad}d\\u{ffff}"
+        );
+    }
+
+    #[test]
+    fn letters_of_every_script_and_emoji_stay_as_they_are() {
+        for text in
+            ["नमस्ते", "می\u{200c}خواهم", "שָׁלוֹם", "ཧཀྵྨླྺྼྻྂ", "각", "ệ", "👩\u{200d}🔬", "❤\u{fe0f}", "注意力"]
+        {
+            assert_eq!(visible(text), text);
+        }
+    }
+
+    #[test]
+    fn a_tower_of_accents_ends_after_eight() {
+        let tower = format!("e{}f", "\u{301}".repeat(10));
+        let shown = format!("e{}\\u{{301}}\\u{{301}}f", "\u{301}".repeat(8));
+        assert_eq!(visible(&tower), shown);
+        assert_eq!(visible(&shown), shown);
+    }
+
+    /// The judge knows what a terminal obeys from its own standards, not from what is escaped here: C0 and C1 of ECMA-48, and
+    /// the bidirectional controls of Unicode's UAX 9.
+    fn obeys(shown: &str) -> bool {
+        shown.chars().any(|c| {
+            matches!(u32::from(c), 0x00..=0x1f | 0x7f..=0x9f | 0x61c | 0x200e..=0x200f | 0x202a..=0x202e | 0x2066..=0x2069)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_terminal_obeys_what_is_visible(text in texts()) {
+            let shown = visible(&text);
+            prop_assert!(!obeys(&shown), "{:?}", shown);
+            prop_assert_eq!(visible(&shown), shown.clone(), "what is visible stays as it is");
+        }
+
+        /// Whatever stands in a fault, its lines are those of a fault: nobody else's text begins one.
+        #[test]
+        fn a_fault_is_told_on_its_own_lines(text in texts(), column in 1usize..200) {
+            let place = Place { source: text.clone(), line_column: Some((3, column)), path: text.clone(), text: Some(text.clone()) };
+            let told = Fault::new(text.clone(), text.clone(), text).at(place).to_string();
+            for line in told.lines() {
+                prop_assert!(!obeys(line), "{:?}", line);
+                prop_assert!(
+                    ["error: ", "  --> ", "   |", " 3 | ", "  why: ", "  try: "].iter().any(|start| line.starts_with(start)),
+                    "{:?}", line
+                );
+            }
+        }
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub mod course;
 pub mod exact;
 pub mod fault;
 pub mod heads;
+#[cfg(test)]
+mod hostile;
 pub mod lesson;
 pub mod limits;
 pub mod mistakes;

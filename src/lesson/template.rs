@@ -235,7 +235,10 @@ fn quoted(text: &str) -> String {
             c if commands(c)
                 || matches!(c, '\u{80}'..='\u{a0}' | '\u{e000}'..='\u{f8ff}' | '\u{fff0}'..='\u{ffff}') =>
             {
-                let _ = write!(quoted, "\\u{:04X}", u32::from(c));
+                let _ = match u32::from(c) {
+                    number @ ..=0xffff => write!(quoted, "\\u{number:04X}"),
+                    number => write!(quoted, "\\U{number:08X}"),
+                };
             }
             c => quoted.push(c),
         }

@@ -80,12 +80,13 @@ fn shown(text: &str) -> String {
         match c {
             ' ' => label.push(BLANK),
             '\t' => label.push_str("\\t"),
-            c if commands(c) => label.push_str(&visible(c.encode_utf8(&mut [0; 4]))),
-            c if c.is_whitespace() || c == BLANK => label.push_str(&format!("\\u{{{:x}}}", c as u32)),
+            c if (c.is_whitespace() && !commands(c)) || c == BLANK => {
+                label.push_str(&format!("\\u{{{:x}}}", c as u32));
+            }
             c => label.push(c),
         }
     }
-    label
+    visible(&label)
 }
 
 #[cfg(test)]
