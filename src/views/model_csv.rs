@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use crate::arrays::csv::escape;
 use crate::params::architecture::Model;
 use crate::params::architecture::figures::Named;
 use crate::params::architecture::variants::Swept;
@@ -39,14 +40,15 @@ pub fn tensors(model: &Model, out: &mut dyn Write) -> io::Result<()> {
     for tensor in &model.tensors {
         let shape: Vec<String> = tensor.shape.iter().map(|size| size.value().to_string()).collect();
         let layer = tensor.layer.map_or_else(String::new, |layer| layer.to_string());
-        let same_as = tensor.same_as.as_deref().unwrap_or_default();
+        // Names come from files, and some files are made to be opened in a spreadsheet.
+        let same_as = escape(tensor.same_as.as_deref().unwrap_or_default());
         lines.write_record([
-            &tensor.name,
+            &escape(&tensor.name),
             &shape.join("x"),
             &tensor.count.to_string(),
             tensor.group.name(),
             &layer,
-            same_as,
+            &same_as,
         ])?;
     }
     lines.flush()

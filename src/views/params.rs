@@ -5,6 +5,7 @@ use super::look;
 use super::number::grouped;
 use super::page::Page;
 use super::params_memory;
+use crate::fault::visible;
 use crate::params::report::{Compute, Parameters, Report};
 use crate::params::{Figure, Key, Kind, Layer, Origin};
 use crate::words::{say, t};
@@ -33,7 +34,7 @@ pub fn page(report: &Report, page: &Page, words: Words) -> String {
     sheet.text
 }
 
-/// A page as it grows.
+/// A page as it grows. What it is given may come from files, and holds no colour: control characters are shown.
 pub(super) struct Sheet<'a> {
     pub(super) page: &'a Page,
     words: Words,
@@ -64,25 +65,25 @@ impl<'a> Sheet<'a> {
             self.text.push('\n');
             self.above = Above::Heading;
         }
-        self.text.push_str(&self.page.paragraph(text, 0));
+        self.text.push_str(&self.page.paragraph(&shown(text), 0));
     }
 
     /// The first line of the page.
     pub(super) fn title(&mut self, title: &str) {
-        self.text.push_str(&look::title(title, self.page));
+        self.text.push_str(&look::title(&shown(title), self.page));
         self.above = Above::Title;
     }
 
     /// A heading, with a blank line above.
     pub(super) fn heading(&mut self, heading: &str) {
-        self.text.push_str(&look::heading(heading, self.page));
+        self.text.push_str(&look::heading(&shown(heading), self.page));
         self.above = Above::Heading;
     }
 
     /// A sentence; left out where few words are wanted.
     pub(super) fn say(&mut self, sentence: &str) {
         if self.words == Words::Usual {
-            self.text.push_str(&self.page.paragraph(sentence, 0));
+            self.text.push_str(&self.page.paragraph(&shown(sentence), 0));
         }
     }
 
@@ -92,7 +93,8 @@ impl<'a> Sheet<'a> {
             self.text.push('\n');
         }
         self.above = Above::Table;
-        let (rows, cells) = rows.into_iter().unzip();
+        let shown_in = |cells: Vec<String>| cells.iter().map(|cell| shown(cell)).collect();
+        let (rows, cells) = rows.into_iter().map(|(name, cells)| (name, shown_in(cells))).unzip();
         let grid = Grid {
             corner: corner.into(),
             columns: columns.iter().map(|(name, _)| (*name).to_owned()).collect(),
@@ -104,6 +106,11 @@ impl<'a> Sheet<'a> {
         };
         self.text.push_str(&grid.render(self.page));
     }
+}
+
+/// A text with its line breaks, and with everything else made visible.
+fn shown(text: &str) -> String {
+    text.split('\n').map(visible).collect::<Vec<_>>().join("\n")
 }
 
 /// `1,048,576`.

@@ -8,6 +8,7 @@ use super::grid::Side::{Left, Right};
 use super::model::{count, share_of};
 use super::number::rounded_bytes;
 use super::part::{Part, Table};
+use crate::arrays::csv::escape;
 use crate::params::Dtype;
 use crate::params::architecture::Group;
 use crate::params::weights::WeightFile;
@@ -292,7 +293,7 @@ pub fn csv(file: &WeightFile, out: &mut dyn Write) -> io::Result<()> {
         let layer = one.layer.map_or_else(String::new, |layer| layer.to_string());
         let (number, bytes) = (one.tensor.count.to_string(), one.tensor.bytes.to_string());
         lines.write_record([
-            &one.tensor.name,
+            &escape(&one.tensor.name),
             &shape.join("x"),
             &number,
             one.group.name(),
