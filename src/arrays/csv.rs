@@ -295,7 +295,10 @@ fn broken(error: &::csv::Error) -> Fault {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::hostile::texts;
 
     fn whole(text: &str) -> Outcome<Array> {
         parse(text, &Place { source: "w.csv".into(), ..Place::default() })
@@ -362,6 +365,23 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(escape(cell), safe);
+        }
+    }
+
+    proptest! {
+        /// Spreadsheets look at the first sign of a cell, some of them behind blanks; the cell comes out of another's
+        /// reader as it went in.
+        #[test]
+        fn no_text_is_a_formula_or_a_second_cell(text in texts()) {
+            let cell = escape(&text);
+            let mut lines = csv::Writer::from_writer(Vec::new());
+            lines.write_record([&cell, "next"]).unwrap();
+            let bytes = lines.into_inner().unwrap();
+            let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(&bytes[..]);
+            let read: Vec<StringRecord> = reader.records().map(Result::unwrap).collect();
+            prop_assert_eq!(&read, &[StringRecord::from(vec![cell.as_str(), "next"])]);
+            prop_assert!(!cell.trim_start().starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']), "{}", cell);
+            prop_assert!(!cell.chars().any(crate::fault::commands), "{:?}", cell);
         }
     }
 }

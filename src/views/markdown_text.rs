@@ -52,7 +52,11 @@ fn ends_in_www(before: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use pulldown_cmark::{Event, Options, Parser, Tag};
+
     use super::*;
+    use crate::hostile::texts;
 
     /// What CommonMark and GitHub give a meaning to, and how either lets one write it without.
     #[test]
@@ -88,6 +92,40 @@ mod tests {
             ("word - word", "word - word"),
         ] {
             assert_eq!(line(text), shown);
+        }
+    }
+
+    /// The paragraphs of a page as another's parser reads them; anything but text in them is told.
+    fn read(page: &str) -> Result<String, TestCaseError> {
+        let extensions = Options::ENABLE_TABLES
+            | Options::ENABLE_STRIKETHROUGH
+            | Options::ENABLE_MATH
+            | Options::ENABLE_FOOTNOTES
+            | Options::ENABLE_TASKLISTS;
+        let mut words = String::new();
+        for event in Parser::new_ext(page, extensions) {
+            match event {
+                Event::Text(text) => words.push_str(&text),
+                Event::Start(
+                    Tag::Paragraph | Tag::Table(_) | Tag::TableHead | Tag::TableRow | Tag::TableCell,
+                )
+                | Event::End(_) => {}
+                other => return Err(TestCaseError::fail(format!("{other:?} in {page:?}"))),
+            }
+        }
+        Ok(words)
+    }
+
+    proptest! {
+        /// But for the blanks of no width that keep people and issues from being called, the words are those of the text.
+        #[test]
+        fn any_text_is_words_and_nothing_else(text in texts()) {
+            let words = |shown: &str| shown.split_whitespace().collect::<String>().replace('\u{200b}', "");
+            prop_assert_eq!(words(&read(&line(&text))?), words(&visible(text.trim())));
+            let expected = words(&visible(&text));
+            prop_assert_eq!(words(&read(&format!("a {} z", inline(&text)))?), words(&format!("a {expected} z")));
+            let table = format!("| a | b |\n| --- | --- |\n| {} | z |\n", inline(&text));
+            prop_assert_eq!(words(&read(&table)?), words(&format!("ab{expected}z")));
         }
     }
 }

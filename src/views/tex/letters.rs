@@ -177,7 +177,10 @@ fn greek(c: char) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::hostile::texts;
 
     #[test]
     fn special_characters_are_shown_and_not_obeyed() {
@@ -186,6 +189,55 @@ mod tests {
             r"\textbackslash{}input\{x\} 50\% \$1 \& \#2 a\_b \textasciitilde{} \textasciicircum{} \textless{}b\textgreater{} \textbar{} \textasciigrave{}"
         );
         assert_eq!(text("\u{7}\n"), r"\textbackslash{}u\{7\}\textbackslash{}n");
+    }
+
+    /// What TeX is told to do, in order, and whether its groups are closed: a reader that knows of TeX only that a backslash and
+    /// letters are a command, that a backslash makes a sign of the next one, and which signs act by themselves.
+    fn told(latex: &str) -> Vec<String> {
+        let (mut commands, mut depth) = (Vec::new(), 0);
+        let mut rest = latex.chars().peekable();
+        while let Some(c) = rest.next() {
+            match c {
+                '\\' => {
+                    let mut name = String::new();
+                    while let Some(letter) = rest.next_if(char::is_ascii_alphabetic) {
+                        name.push(letter);
+                    }
+                    if name.is_empty() {
+                        name.extend(rest.next());
+                    }
+                    commands.push(name);
+                }
+                '{' => depth += 1,
+                '}' => {
+                    depth -= 1;
+                    assert!(depth >= 0, "a group ends that never began: {latex}");
+                }
+                '%' | '#' | '&' | '$' => panic!("{c} acts in {latex}"),
+                '\r' | '\n' | '\0'..='\u{1f}' => panic!("a control character in {latex:?}"),
+                _ => {}
+            }
+        }
+        assert_eq!(depth, 0, "a group never ends: {latex}");
+        commands
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_a_command_of_its_own(words in texts()) {
+            const OURS: [&str; 41] = [
+                "textbackslash", "textasciitilde", "textasciicircum", "textless", "textgreater", "textbar",
+                "textquotedbl", "textasciigrave", "textvisiblespace", "letter", "surd", "sqrt", "infty", "to",
+                "leftarrow", "le", "ge", "ne", "approx", "vdots", "ell", "in", "lfloor", "rfloor", "top", "mathrm",
+                "mathsf", "text", "(", ")", "{", "}", "$", "%", "&", "#", "_", "operatorname", "mathit", "times", "cdot",
+            ];
+            for latex in [text(&words), prose(&words)] {
+                for command in told(&latex) {
+                    let is_greek = words.chars().filter_map(greek).any(|name| name[1..] == command);
+                    prop_assert!(is_greek || OURS.contains(&command.as_str()), "{} in {}", command, latex);
+                }
+            }
+        }
     }
 
     #[test]
