@@ -22,7 +22,7 @@ use crate::params::{Dtype, Key};
 use crate::views::model::{self, Shown};
 use crate::views::page::Layout;
 use crate::views::weights::Use;
-use crate::views::{model_csv, model_json, part, weights as weights_view};
+use crate::views::{json_text, model_csv, model_json, part, weights as weights_view};
 
 /// What is reported on.
 pub(super) enum Subject {
@@ -278,8 +278,7 @@ fn stored(args: &ParamsArgs, file: &WeightFile, path: &Path) -> Outcome<Ending> 
             out.write_all(part::markdown(&weights_view::parts(file, &name, whole.tensors, &to)).as_bytes())
         }
         Format::Json => {
-            serde_json::to_writer_pretty(&mut *out, &weights_view::json(file, &name, to.kv_dtype))?;
-            writeln!(out)
+            writeln!(out, "{}", json_text::pretty(&weights_view::json(file, &name, to.kv_dtype)))
         }
         Format::Csv => weights_view::csv(file, &mut *out),
     })?;

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::ablate::{Forecast, OfLayer, Report};
 use super::ablate_each::Ranking;
-use super::json::{figure, quiet};
+use super::json::figure;
+use super::json_text::quiet;
 use crate::ablate::change::Moved;
 use crate::ablate::predicted::Prediction;
 use crate::ablate::{Change, Contributions, Measured};

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use super::check::{capital, cell, distance, left_out, sizes, table_of_steps};
-use super::json::quiet;
+use super::json_text::quiet;
 use super::part::Part;
 use crate::answers::Answers;
 use crate::fault::visible;

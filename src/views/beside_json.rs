@@ -6,7 +6,8 @@ use serde_json::json;
 
 use super::Scene;
 use super::beside::Beside;
-use super::json::{figure, quiet, write_numbers};
+use super::json::{figure, write_numbers};
+use super::json_text::quiet;
 use super::sheet::Sheet;
 use crate::mistakes::Difference;
 use crate::ops::Layout;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use super::json::quiet;
+use super::json_text::quiet;
 use crate::answers::Answers;
 use crate::mistakes::diagnose::{At, Checked, Diagnosis, Explanation, Status};
 use crate::plan::Name;

@@ -10,7 +10,7 @@ use super::check::{
 };
 use super::check_json::{checked, index};
 use super::grid::Side;
-use super::json::quiet;
+use super::json_text::quiet;
 use super::mistakes::mend;
 use super::part::{Part, Table};
 use crate::answers::{Known, Layered};

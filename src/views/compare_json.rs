@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::compare::{Compared, Comparison};
 use super::json::{config, figure};
+use super::json_text::quiet;
 use super::sheet::Sheet;
 use crate::ops::View;
 use crate::plan::Step;
@@ -16,11 +17,7 @@ use crate::trace::measure;
 /// # Errors
 /// Those of the writer.
 pub fn write(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
-    write!(
-        out,
-        "{{\"mha\": 1, \"title\": {}, \"variants\": [",
-        super::json::quiet(&json!(comparison.title))
-    )?;
+    write!(out, "{{\"mha\": 1, \"title\": {}, \"variants\": [", quiet(&json!(comparison.title)))?;
     for (index, side) in comparison.sides.iter().enumerate() {
         write!(out, "{}\n ", if index == 0 { "" } else { "," })?;
         write_side(comparison, side, out)?;

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::Scene;
 use super::derivation::{Derivation, IN_FULL};
-use super::json::{figure, quiet};
+use super::json::figure;
+use super::json_text::{pretty, quiet};
 use crate::trace::Cell;
 use crate::trace::origin::{Branch, End};
 
@@ -24,7 +25,7 @@ pub fn write(scene: &Scene<'_>, origins: &[Branch], out: &mut dyn Write) -> io::
     writeln!(out, "{{\"mha\": 1, \"title\": {}, \"explanations\": [", quiet(&json!(scene.title)))?;
     for (at, explanation) in explanations.iter().enumerate() {
         let comma = if at + 1 < explanations.len() { "," } else { "" };
-        writeln!(out, "{}{comma}", serde_json::to_string_pretty(explanation)?)?;
+        writeln!(out, "{}{comma}", pretty(explanation))?;
     }
     writeln!(out, "]}}")
 }

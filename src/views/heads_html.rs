@@ -8,8 +8,9 @@ use super::grid::Side;
 use super::heads::{self, Shown};
 use super::heads_map::{cell, ground};
 use super::heat::palette::{hex, ink};
-use super::html::hash;
-use super::html::text::{html, html_in_ascii};
+use super::html::policy;
+use super::html::text::html_in_ascii;
+use super::markup::html;
 use super::part::{Part, Table};
 use crate::heads::survey::both_names;
 use crate::heads::{Measure, Role};
@@ -32,12 +33,11 @@ pub fn write(shown: &Shown<'_>, out: &mut dyn Write) -> io::Result<()> {
     write!(
         out,
         "<!doctype html>\n<html lang=\"{language}\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{}'; img-src data:; \
-         base-uri 'none'; form-action 'none'\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"generator\" content=\"mha\">\n\
          <title>{}</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>{style}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
-        hash(&style),
+        policy(&style, None),
         letters(title),
         letters(body),
     )

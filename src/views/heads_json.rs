@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use super::heads::{Shown, threshold};
-use super::json::quiet;
+use super::json_text::quiet;
 use crate::heads::role::QUERIES;
 use crate::heads::survey::short_name;
 use crate::heads::{HeadSurvey, Measure, Role, Tally, View};

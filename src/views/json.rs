@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use super::Scene;
+use super::json_text::quiet;
 use super::page::Layout;
 use super::sheet::Sheet;
-use crate::fault::commands;
 use crate::plan::spec::{Alignment, FullyMaskedRows, Mask, NormScope, Positions, RopeLayout, Scale};
 use crate::plan::{Attention, Plan, Step, names};
 
@@ -96,18 +96,6 @@ fn write_exact(sheet: &Sheet<'_>, out: &mut dyn Write) -> io::Result<()> {
     let text = |r, c| sheet.form(r, c).map_or(Value::Null, |form| json!(form.to_string()));
     let lines: Vec<Vec<Value>> = (0..rows).map(|r| (0..columns).map(|c| text(r, c)).collect()).collect();
     write!(out, ", \"exact\": {}", json!(lines))
-}
-
-/// JSON whose texts obey nothing when a terminal shows them: characters that command are written as `\u009b`.
-pub fn quiet(value: &Value) -> String {
-    let mut text = String::new();
-    for c in value.to_string().chars() {
-        match c {
-            c if commands(c) => text.push_str(&format!("\\u{:04x}", c as u32)), // all of them have four digits
-            c => text.push(c),
-        }
-    }
-    text
 }
 
 /// A matrix as nested lists.
@@ -223,18 +211,5 @@ fn aligned(alignment: Alignment) -> Value {
         Alignment::BottomRight => json!("bottom-right"),
         Alignment::TopLeft => json!("top-left"),
         Alignment::Offset(offset) => json!({"offset": offset}),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// U+009B starts an escape sequence on terminals that know eight-bit codes; a reader of JSON gets it back.
-    #[test]
-    fn what_commands_a_terminal_is_escaped_and_reads_back() {
-        let name = json!("a\u{9b}31m\u{202e}b\u{1b}");
-        assert_eq!(quiet(&name), r#""a\u009b31m\u202eb\u001b""#);
-        assert_eq!(serde_json::from_str::<Value>(&quiet(&name)).ok(), Some(name));
     }
 }

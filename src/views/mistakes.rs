@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use super::grid::Side::Left;
+use super::json_text::pretty;
 use super::part::{Part, Table};
 use crate::mistakes::Mistake;
 use crate::plan::Name;
@@ -104,8 +105,7 @@ fn reports((found, confirmed): (u16, u16)) -> String {
 /// The writer fails.
 pub fn json<'a>(mistakes: impl IntoIterator<Item = &'a Mistake>, out: &mut dyn Write) -> io::Result<()> {
     let mistakes: Vec<Value> = mistakes.into_iter().map(object).collect();
-    serde_json::to_writer_pretty(&mut *out, &json!({ "mha": 1, "mistakes": mistakes }))?;
-    writeln!(out)
+    writeln!(out, "{}", pretty(&json!({ "mha": 1, "mistakes": mistakes })))
 }
 
 fn object(mistake: &Mistake) -> Value {

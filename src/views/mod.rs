@@ -29,6 +29,26 @@
 //! each matters ([`grid::Grid::whole`]). What is made to be pasted or searched is never broken: commands, code, the lines of
 //! `mha params --tensors`. `--ascii` spells every sign by [`page::ascii`] (`✓` is `ok`, `−∞` is `-inf`, `…` is `...`) and speaks
 //! English. Without colour no escape code is written. A page ends with one line break, and no line ends with a blank.
+//!
+//! # Shown and never obeyed
+//!
+//! Text from files (tokens, titles, names of tensors and of files) is shown and never obeyed. Each format has one function
+//! that sees to it, and whoever writes the format calls no other:
+//!
+//! | format | function | what it keeps from being obeyed |
+//! |---|---|---|
+//! | terminal | [`fault::visible`](crate::fault::visible) | escape sequences, line breaks, reordering, hidden text, towers of accents |
+//! | HTML, SVG | `markup::html` | tags, quotes of attributes, entities; a policy (`html::policy`) forbids what gets through all the same |
+//! | JSON, notebooks | `json_text::quiet`, `pretty`; `in_script` inside a page | the same as in a terminal; ends of scripts |
+//! | Markdown | `markdown_text::inline`, and `line` where a line begins | mark-up, HTML, formulas, links, mentions |
+//! | LaTeX | [`tex::text`], and [`tex::prose`] for sentences | commands, groups, maths, comments |
+//! | CSV | [`arrays::csv::escape`](crate::arrays::csv::escape) | formulas; quotes are the CSV writer's business |
+//! | Python | `code::text::docstring`, `inside_quotes`, `comment` | the end of a string or of a line |
+//! | YAML | `quoted` in `lesson::template` | everything that YAML gives a meaning |
+//! | shell | [`fault::shell_word`](crate::fault::shell_word) | blanks, quotes, substitutions |
+//!
+//! All but JSON and YAML, from which a program takes the text back, begin with [`fault::visible`](crate::fault::visible).
+//! `src/hostile.rs` holds texts that mean harm, for the tests; `tests/hostile_text.rs` sends some through every verb and format.
 
 pub mod ablate;
 pub mod ablate_data;
@@ -59,6 +79,7 @@ mod heads_map;
 pub mod heat;
 pub mod html;
 pub mod json;
+pub(crate) mod json_text;
 pub mod latex;
 pub mod look;
 pub mod markdown;

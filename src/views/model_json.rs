@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
+use super::json_text::pretty;
 use super::model::Shown;
-
 use crate::fault::{Fault, Outcome};
 use crate::params::architecture::cache::{self, Kind, Row};
 use crate::params::architecture::figures::Named;
@@ -19,9 +19,7 @@ use crate::params::architecture::{Group, Model, Source};
 /// # Errors
 /// A count does not fit in 64 bits.
 pub fn text(shown: &Shown) -> Outcome<String> {
-    let mut text = serde_json::to_string_pretty(&whole(shown)?).unwrap_or_default();
-    text.push('\n');
-    Ok(text)
+    Ok(pretty(&whole(shown)?) + "\n")
 }
 
 /// The whole report as one object.
@@ -165,8 +163,7 @@ pub fn figures(figures: &[Named], out: &mut dyn Write) -> io::Result<()> {
             })
         })
         .collect();
-    serde_json::to_writer_pretty(&mut *out, &json!({"mha": 1, "figures": objects}))?;
-    writeln!(out)
+    writeln!(out, "{}", pretty(&json!({"mha": 1, "figures": objects})))
 }
 
 fn tensor(tensor: &Tensor) -> Value {

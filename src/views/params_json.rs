@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
+use super::json_text::pretty;
 use crate::params::report::Report;
 use crate::params::sweep::{MEASURED_IN, Sweep};
 use crate::params::{Figure, Key, Layer, Origin};
@@ -13,8 +14,7 @@ use crate::params::{Figure, Key, Layer, Origin};
 /// # Errors
 /// The writer fails.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, &whole(report))?;
-    writeln!(out)
+    writeln!(out, "{}", pretty(&whole(report)))
 }
 
 fn whole(report: &Report) -> Value {

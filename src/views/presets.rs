@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use super::grid::Side::{Left, Right};
+use super::json_text::pretty;
 use super::number::grouped;
 use super::page::Page;
 use super::params::Words;
@@ -145,8 +146,7 @@ impl Listed {
                 objects.push(Value::Object(object));
             }
         }
-        serde_json::to_writer_pretty(&mut *out, &json!({"mha": 1, self.key: objects}))?;
-        writeln!(out)
+        writeln!(out, "{}", pretty(&json!({"mha": 1, self.key: objects})))
     }
 
     /// One line a row under a line of names.

@@ -6,9 +6,8 @@ use std::fmt::Write;
 
 use super::markdown::points;
 use super::{Asked, Block, Chapter, Exercise, Leaf, Link, Matrix, Neighbours, Steps, Table, paragraphs};
-use crate::fault::visible;
-use crate::views::html::text::html;
-use crate::views::html::{hash, shade};
+use crate::views::html::{policy, shade};
+use crate::views::markup::html;
 use crate::views::plot::Chart;
 use crate::views::plot::svg::{self, Ground};
 use crate::words::{Language, language, t};
@@ -57,13 +56,12 @@ fn whole(title: &str, body: &str) -> String {
     };
     format!(
         "<!DOCTYPE html>\n<html lang=\"{lang}\">\n<head>\n<meta charset=\"utf-8\"/>\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{}'; img-src data:; \
-         base-uri 'none'; form-action 'none'\"/>\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{}\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
          <meta name=\"color-scheme\" content=\"light dark\"/>\n<meta name=\"generator\" content=\"mha\"/>\n\
          <title>{}</title>\n<link rel=\"icon\" href=\"data:,\"/>\n<style>{style}</style>\n</head>\n<body>\n\
          <a class=\"skip\" href=\"#lesson\">{}</a>\n{body}<footer>{}</footer>\n</body>\n</html>\n",
-        hash(&style),
+        policy(&style, None),
         html(title),
         html(&t!("Skip to the lesson")),
         html(&t!("Every number on this page was computed by mha.")),
@@ -267,7 +265,7 @@ impl Sheet<'_> {
     }
 
     fn lines(&mut self, lines: &[String]) {
-        let lines: Vec<String> = lines.iter().map(|line| html(&visible(line))).collect();
+        let lines: Vec<String> = lines.iter().map(|line| html(line)).collect();
         let _ = writeln!(self.text, "<pre tabindex=\"0\"><code>{}</code></pre>", lines.join("\n"));
     }
 }

@@ -1,10 +1,12 @@
-//! A sheet as a page to print: A4 or letter, no colour, no script, a page for each exercise.
+//! A sheet as a page to print: A4 or letter, no colour, no script, a page for each exercise. It fetches nothing, and a policy
+//! forbids everything but its own style.
 
 use std::io::{self, Write};
 
 use super::sheet::{Exercise, Filled, Sheet, Table};
 use super::words;
-use crate::views::html::text::html;
+use crate::views::html::policy;
+use crate::views::markup::html;
 
 /// How the page looks. The paper's size is the printer's own; lengths are in points and letters.
 const STYLE: &str = "\
@@ -39,7 +41,12 @@ pub fn write(sheet: &Sheet, out: &mut dyn Write) -> io::Result<()> {
         "<!doctype html>\n<html lang=\"{}\">\n<head>\n<meta charset=\"utf-8\">",
         words::language()
     )?;
-    writeln!(out, "<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>", html(&title))?;
+    writeln!(
+        out,
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n<title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>",
+        policy(STYLE, None),
+        html(&title)
+    )?;
     for exercise in &sheet.exercises {
         write_exercise(sheet, exercise, out)?;
     }

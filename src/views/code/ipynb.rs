@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::python::sourced;
 use super::text::markdown;
 use super::{Program, Source};
+use crate::views::json_text::pretty;
 use crate::views::page::Detail;
 
 /// Writes a notebook: for each step what it is, its code, and the comparison. Cells have no outputs yet.
@@ -38,8 +39,7 @@ pub(super) fn write(source: &Source<'_>, program: &Program, out: &mut dyn Write)
         "nbformat": 4,
         "nbformat_minor": 5,
     });
-    serde_json::to_writer_pretty(&mut *out, &notebook)?;
-    writeln!(out)
+    writeln!(out, "{}", pretty(&notebook))
 }
 
 fn heading(source: &Source<'_>, program: &Program) -> String {

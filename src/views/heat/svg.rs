@@ -11,7 +11,7 @@ use super::palette::{self, Rgb, hex};
 use super::panels::{Cell, Scale};
 use super::png;
 use super::ruler::{TOLD_ROOM, label, named};
-use crate::views::markup::escaped;
+use crate::views::markup::html;
 use crate::views::number::number;
 use crate::views::page::shorten;
 use crate::words::t;
@@ -49,8 +49,8 @@ pub fn text(figure: &Figure<'_>, pixels: Pixels) -> io::Result<String> {
          role=\"img\" font-family=\"sans-serif\" font-size=\"{SMALL}\" fill=\"#222\" xml:space=\"preserve\">\n"
     ));
     let title = if figure.title.is_empty() { headings(figure) } else { figure.title.join(" ") };
-    svg.line(&format!("<title>{}</title>", escaped(&title)));
-    svg.line(&format!("<desc>{}</desc>", escaped(&description(figure))));
+    svg.line(&format!("<title>{}</title>", html(&title)));
+    svg.line(&format!("<desc>{}</desc>", html(&description(figure))));
     svg.line(&format!("<rect class=\"paper\" width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>"));
     svg.colours();
     for (at, line) in figure.title.iter().enumerate() {
@@ -144,7 +144,7 @@ impl Svg {
     }
 
     fn text(&mut self, x: f64, y: f64, how: &str, words: &str) {
-        self.line(&format!("<text x=\"{x}\" y=\"{y}\"{how}>{}</text>", escaped(words)));
+        self.line(&format!("<text x=\"{x}\" y=\"{y}\"{how}>{}</text>", html(words)));
     }
 
     /// A name of a row or a column; what it is cut short of is in its tooltip.
@@ -153,9 +153,9 @@ impl Svg {
         let whole = if shown == name {
             String::new()
         } else {
-            format!("<title>{}</title>", escaped(&shorten(name, TOLD_ROOM)))
+            format!("<title>{}</title>", html(&shorten(name, TOLD_ROOM)))
         };
-        self.line(&format!("<text x=\"{x}\" y=\"{y}\"{how}>{whole}{}</text>", escaped(&shown)));
+        self.line(&format!("<text x=\"{x}\" y=\"{y}\"{how}>{whole}{}</text>", html(&shown)));
     }
 
     fn plot(
@@ -221,7 +221,7 @@ impl Svg {
             self.line(&format!(
                 "<rect x=\"{x}\" y=\"{y}\" width=\"{side}\" height=\"{side}\" fill=\"{}\"><title>{}</title></rect>",
                 hex(colour),
-                escaped(&format!("{}, {}: {words}", rows[r], columns[c]))
+                html(&format!("{}, {}: {words}", rows[r], columns[c]))
             ));
             let written = match (cell, frame.digits) {
                 (Cell::Value(value), Some(digits)) => number(value, digits),
@@ -234,11 +234,8 @@ impl Svg {
             if !written.is_empty() {
                 let (x, y) = (x as f64 + side as f64 / 2.0, y as f64 + side as f64 / 2.0 + 4.0);
                 let ink = hex(palette::ink(colour).rgb());
-                let _ = writeln!(
-                    numbers,
-                    "<text x=\"{x}\" y=\"{y}\" fill=\"{ink}\">{}</text>",
-                    escaped(&written)
-                );
+                let _ =
+                    writeln!(numbers, "<text x=\"{x}\" y=\"{y}\" fill=\"{ink}\">{}</text>", html(&written));
             }
         }
         self.line("</g>");

@@ -18,8 +18,10 @@ use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
 
 use self::extent::Extent;
-use self::text::{html, html_in_ascii, in_script, json_in_ascii, lang};
+use self::text::{html_in_ascii, lang};
 use super::heat::panels::Scale;
+use super::json_text::{in_ascii, in_script};
+use super::markup::html;
 use super::page::{Detail, Layout, Page};
 use super::{Scene, table};
 use crate::words::{Language, language, t};
@@ -33,11 +35,11 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
     let script = words::of_script(include_str!("page.js").replace('\r', ""));
     let style = format!("{}{}", include_str!("page.css").replace('\r', ""), shade::css());
     let extent = Extent::of(scene);
-    let data = in_script(&data::of(scene, &extent).to_string());
+    let data = in_script(&data::of(scene, &extent));
     let sheet = Sheet::new(scene, extent);
     let body = body(&sheet)?;
     let ascii = scene.page.ascii;
-    let (data, body) = if ascii { (json_in_ascii(&data), html_in_ascii(&body)) } else { (data, body) };
+    let (data, body) = if ascii { (in_ascii(&data), html_in_ascii(&body)) } else { (data, body) };
     let title = if ascii { html_in_ascii(&html(scene.title)) } else { html(scene.title) };
     let layout = match scene.page.layout {
         Layout::Rows => "rows",
@@ -50,20 +52,25 @@ pub fn write(scene: &Scene<'_>, out: &mut dyn Write) -> io::Result<()> {
     write!(
         out,
         "<!doctype html>\n<html lang=\"{language}\" data-layout=\"{layout}\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{}'; script-src '{}'; \
-         img-src data:; base-uri 'none'; form-action 'none'\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"generator\" content=\"mha\">\n\
          <title>{title}</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>{style}</style>\n</head>\n<body>\n{body}\
          <script type=\"application/json\" id=\"data\">{data}</script>\n<script>{script}</script>\n</body>\n</html>\n",
-        hash(&style),
-        hash(&script),
+        policy(&style, Some(&script)),
     )
 }
 
-/// What a policy allows a text in the page by.
-pub(crate) fn hash(text: &str) -> String {
-    format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(text)))
+/// What a page may do, for its `Content-Security-Policy`: apply the style and run the script that stand in it, each known by
+/// its hash, and show pictures that stand in it. It fetches nothing, sends nothing, and nothing that came in with a text
+/// is a style or a script of it.
+pub(crate) fn policy(style: &str, script: Option<&str>) -> String {
+    let hash = |text: &str| format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)));
+    let script = script.map_or_else(String::new, |script| format!("script-src {}; ", hash(script)));
+    format!(
+        "default-src 'none'; style-src {}; {script}img-src data:; base-uri 'none'; form-action 'none'",
+        hash(style)
+    )
 }
 
 /// A scene facing both ways, and how much of it is shown.

@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 use std::io;
 
-use super::text::html;
 use super::{Sheet, matrix};
 use crate::plan::{Name, StepId, names};
-use crate::views::markup::capital;
+use crate::views::markup::{capital, html};
 use crate::views::{Scene, table};
 use crate::words::t;
 

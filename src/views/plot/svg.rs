@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::{Chart, with_room};
 use crate::fault::visible;
 use crate::views::heat::ruler::{text_width, wrapped};
-use crate::views::markup::escaped;
+use crate::views::markup::html;
 use crate::views::page::{shorten, width};
 
 /// Pixels of 1/96 inch.
@@ -50,8 +50,8 @@ pub fn text(chart: &Chart, ground: Ground, digits: usize) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \
          role=\"img\" font-family=\"sans-serif\" font-size=\"{FONT}\" fill=\"{ink}\">\n<title>{}</title>\n<desc>{}</desc>\n",
-        escaped(&name(chart)),
-        escaped(&chart.description(digits)),
+        html(&name(chart)),
+        html(&chart.description(digits)),
     );
     let mut line = |line: String| {
         svg.push_str(&line);
@@ -62,7 +62,7 @@ pub fn text(chart: &Chart, ground: Ground, digits: usize) -> String {
     }
     for (at, words) in title.iter().enumerate() {
         let y = MARGIN + 14.0 + at as f64 * 20.0;
-        line(format!("<text x=\"{MARGIN}\" y=\"{y}\" font-size=\"{}\">{}</text>", FONT + 3, escaped(words)));
+        line(format!("<text x=\"{MARGIN}\" y=\"{y}\" font-size=\"{}\">{}</text>", FONT + 3, html(words)));
     }
     let x_of = |place: f64| round(left + 8.0 + place * (right - left - 8.0));
     let y_of = |place: f64| round(foot - place * HEIGHT);
@@ -97,7 +97,7 @@ pub fn text(chart: &Chart, ground: Ground, digits: usize) -> String {
     line(format!(
         "<text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
         foot + 36.0,
-        escaped(&label)
+        html(&label)
     ));
     for (at, curve) in chart.curves.iter().enumerate() {
         let mut path = String::new();
@@ -119,8 +119,7 @@ pub fn text(chart: &Chart, ground: Ground, digits: usize) -> String {
                 super::axis::short(*x),
                 crate::number::number(*y, digits)
             );
-            let _ =
-                write!(marks, "<path d=\"{}\"><title>{}</title></path>", shape(at, px, py), escaped(&told));
+            let _ = write!(marks, "<path d=\"{}\"><title>{}</title></path>", shape(at, px, py), html(&told));
         }
         line(format!(
             "<path d=\"{path}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"{}/>",
@@ -189,7 +188,7 @@ fn legend(chart: &Chart, top: f64) -> Legend {
             dashes(at),
             shape(at, middle, y),
             y + 4.0,
-            escaped(&words)
+            html(&words)
         );
         x = round(x + wide);
     }
