@@ -11,7 +11,10 @@ use std::path::Path;
 use super::keys::{self, BINDINGS};
 use super::tests::{event, go, lesson, press, stepping};
 use super::{After, State, Theme, draw};
+use crate::fault::commands;
+use crate::hostile::PIECES;
 use crate::lesson::{Options, builtin, parse};
+use crate::views::json_text::quiet;
 use crate::views::page::Page;
 use crate::words::{Language, in_language};
 
@@ -226,6 +229,28 @@ fn any_key() -> impl Strategy<Value = KeyEvent> {
         prop::sample::select(letters).prop_map(|letter| event(&letter)),
         any::<char>().prop_map(|letter| KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE)),
     ]
+}
+
+/// Whatever a lesson calls its tokens and says of its steps, no cell of the screen holds what a terminal obeys.
+#[test]
+fn no_screen_obeys_the_texts_of_a_lesson() {
+    for pieces in PIECES.chunks(8) {
+        let all = pieces.concat();
+        let rows: Vec<[usize; 2]> = (0..pieces.len()).map(|i| [i % 3, i % 2]).collect();
+        let lesson = serde_json::json!({
+            "title": all, "tokens": pieces, "attention": {"d_model": 2, "num_heads": 1}, "inputs": {"x": rows},
+            "projections": {"w_q": "identity", "w_k": "identity", "w_v": "identity", "w_o": "identity"},
+            "story": [{"at": "head.1.scores", "say": all}],
+        });
+        let problem = parse(&quiet(&lesson), "hostile", Path::new("."), &Options::default()).unwrap();
+        let mut state = State::new(problem, Vec::new(), Page::default()).unwrap();
+        go(&mut state, "head.1.scores[2,1]");
+        for (width, height) in [(80, 40), (40, 12), (200, 24)] {
+            for line in screen(&mut state, width, height) {
+                assert!(!line.chars().any(commands), "{line:?}");
+            }
+        }
+    }
 }
 
 proptest! {
