@@ -195,6 +195,7 @@ fn a_lesson_as_a_figure() {
     for verb in ["trace LESSON", "compare LESSON"] {
         each(&[verb.split(' ').collect(), vec!["--format", "svg"]].concat(), judges::svg);
     }
+    each(&["trace", "LESSON", "--format", "mermaid"], judges::plain);
 }
 
 #[test]

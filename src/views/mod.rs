@@ -42,6 +42,7 @@
 //! | JSON, notebooks | `json_text::quiet`, `pretty`; `in_script` inside a page | the same as in a terminal; ends of scripts |
 //! | Markdown | `markdown_text::inline`, and `line` where a line begins | mark-up, HTML, formulas, links, mentions |
 //! | LaTeX | [`tex::text`], and [`tex::prose`] for sentences | commands, groups, maths, comments |
+//! | Mermaid | `mermaid::safe` | quotes, mark-up, entities, the end of a label |
 //! | CSV | [`arrays::csv::escape`](crate::arrays::csv::escape) | formulas; quotes are the CSV writer's business |
 //! | Python | `code::text::docstring`, `inside_quotes`, `comment` | the end of a string or of a line |
 //! | YAML | `quoted` in `lesson::template` | everything that YAML gives a meaning |

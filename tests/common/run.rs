@@ -7,7 +7,7 @@ use std::time::Duration;
 use assert_cmd::Command;
 
 /// Longer than any request may take; one that waits for ever is stopped, and fails its test.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What a run said, and how it ended.
 pub(crate) struct Run {
