@@ -191,11 +191,10 @@ impl Setter<'_> {
             whole: true,
             ..Grid::default()
         };
-        let drawn = grid.render(&self.page);
-        // A head that is cut on a narrow page says nothing any more: such a table is told line by line.
-        let texts = || columns.iter().chain(rows.iter().flatten());
-        let is_cut = drawn.matches('…').count() > texts().map(|text| text.matches('…').count()).sum();
-        text + &if is_cut { self.told(columns, &rows) } else { drawn }
+        // A head that a narrow page has to fold stands far from its numbers: such a table is told line by line.
+        let room = Grid::room_beside(&grid.rows, &self.page);
+        let is_folded = grid.columns.iter().any(|head| width(&self.page.letters(head)) > room);
+        text + &if is_folded { self.told(columns, &rows) } else { grid.render(&self.page) }
     }
 
     /// The rows of a table line by line, each number behind the head of its column: `heads: 8; d_k: 64`.
