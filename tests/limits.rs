@@ -30,9 +30,6 @@ const LITTLE: u32 = 256;
 /// MiB of address space that are enough for the most that is held of files: 2²⁶ numbers are 512 MiB.
 const MUCH: u32 = 768;
 
-/// MiB of address space for whoever reads YAML that is all brackets and commas, of which the parser keeps every one.
-const YAML: u32 = 512;
-
 /// Longer than anything takes here, on a machine that does much else.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -159,20 +156,13 @@ fn taken((promise, asks, space): At) {
     let words = asks(&room);
     let script = format!("ulimit -v {}; exec \"$0\" \"$@\"", u64::from(space) << 10);
     let run = run::ended(run::shell(&script, room.path()).args(words).timeout(PATIENCE));
-    assert!(matches!(run.status, Some(0 | 1)), "{promise}: status {:?}\n{}", run.status, run.err);
+    assert!(run.status.is_some_and(|status| status < 2), "{promise}: status {:?}\n{}", run.status, run.err);
 }
 
 /// A limit that is too low helps nobody: as much as that is taken.
 #[test]
 fn what_is_at_a_limit_is_taken() {
     [files::AT, counted::AT, models::AT, lessons::AT, asked::AT].concat().into_iter().for_each(taken);
-}
-
-/// The most that is held at once of a file, in as little more than itself.
-#[test]
-#[ignore = "takes half a minute where nothing is optimised"]
-fn as_many_numbers_as_a_file_may_hold_are_held_once() {
-    taken(files::MOST);
 }
 
 /// What is at a limit, how it is made and asked for, and MiB of address space for it.

@@ -77,8 +77,9 @@ pub(super) fn check(text: &str, source: &str, guarded: Guarded) -> Result<(), Ve
         let what = format!("{noun} is {} bytes long, and at most {LESSON_BYTES} are read", text.len());
         return Err(vec![Fault::new(what, "", guarded.too_long()).in_source(source)]);
     }
-    // Before the parser: it looks ahead to the end of a list in brackets, and keeps all of it.
-    let values = text.bytes().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
+    // Each value has one of these before or behind it. Counted before the parser comes, which looks ahead to the end of a
+    // list in brackets, and keeps all of it.
+    let values = text.bytes().filter(|byte| matches!(byte, b',' | b'[' | b'{' | b'\n')).count();
     if values > LESSON_VALUES {
         return Err(vec![too_many(guarded).in_source(source)]);
     }
@@ -168,7 +169,6 @@ struct Watch<'t> {
     guarded: Guarded,
     open: Vec<Open<'t>>,
     documents: usize,
-    values: usize,
     faults: Vec<Found>,
 }
 
@@ -188,13 +188,6 @@ impl<'t> Watch<'t> {
         };
         if anchor > 0 {
             return Err((anchored(self.guarded), at));
-        }
-        self.values += usize::from(matches!(
-            event,
-            Event::Scalar(..) | Event::SequenceStart(..) | Event::MappingStart(..)
-        ));
-        if self.values > LESSON_VALUES {
-            return Err((too_many(self.guarded), at));
         }
         if tagged {
             return Err((

@@ -1,7 +1,7 @@
 //! Models that are counted from their configs, and tables of counts.
 
 use super::room::{Room, words};
-use super::{At, LITTLE, Over, over};
+use super::{At, LITTLE, MUCH, Over, over};
 
 /// A config of a class with these sizes.
 fn config(room: &Room, kind: &str, class: &str, sizes: &str) -> Vec<String> {
@@ -59,8 +59,9 @@ pub(crate) const OVER: &[Over] = &[
                  \"decoder_ffn_dim\": 8, \"vocab_size\": 32, \"max_position_embeddings\": 8";
             config(room, "bart", "BartForConditionalGeneration", sizes)
         },
-        "more than 300000 tensors",
-    ),
+        "more than 200000 tensors",
+    )
+    .in_space(MUCH),
     over("FORMULA_ITEMS", |room| albert(room, 20_001, 1), "a list is too large to count"),
     over("FORMULAS", |room| albert(room, 20_000, 5_000), "the config is too large to count"),
     over("FORMULA_NUMBER", |room| llama(room, 1, 1 << 62), "too large to count"),
@@ -70,11 +71,7 @@ pub(crate) const OVER: &[Over] = &[
         |_| with(words("params --d-model 8 --num-heads 1"), &[&values("seq-len", 1_001)]),
         "a sweep of more than 1000 values",
     ),
-    over(
-        "SWEEP_TENSORS",
-        |room| with(llama(room, 10_000, 8), &[&values("seq-len", 1_000)]),
-        "takes too long",
-    ),
+    over("SWEEP_TENSORS", |room| with(llama(room, 300, 8), &[&values("seq-len", 1_000)]), "takes too long"),
     over(
         "DEVICES",
         |_| words("params llama-3-8b --tensor-parallel 1048577"),

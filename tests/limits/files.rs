@@ -5,7 +5,7 @@ use std::io::{Cursor, Write};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use super::room::{Room, words};
+use super::room::{Room, lesson, words};
 use super::{At, LITTLE, MUCH, Over, over};
 
 const MIB: u64 = 1 << 20;
@@ -161,6 +161,16 @@ pub(crate) const OVER: &[Over] = &[
         |room| zeros(room, "|b1", "(8192, 8193)", 8192 * 8193),
         "an array of 8192 × 8193 is too large",
     ),
+    // As many as one file may hold, 64 MiB of truth values in 64 KiB: they are read, and are no step.
+    over(
+        "NUMBERS",
+        |room| {
+            room.write("a.npz", bomb("|b1", "(8192, 8192)", 64));
+            checked("a.npz")
+        },
+        "no tensor is a step of this lesson",
+    )
+    .in_space(MUCH),
     over(
         "NPY_HEADER_BYTES",
         |room| {
@@ -186,7 +196,7 @@ pub(crate) const OVER: &[Over] = &[
         "MATRIX_NUMBERS",
         |room| {
             room.write("w.npz", bomb("|b1", "(8192, 8192)", 64));
-            room.traced("attention: {}\ninputs: {x: [[1, 2]]}\nprojections: {w_q: {file: w.npz}, w_k: identity, w_v: identity, w_o: identity}\n")
+            room.traced(lesson("[[1, 2]]", "").replace("w_q: identity", "w_q: {file: w.npz}"))
         },
         "would be 8192 × 8192, more than the 4194304 numbers that a matrix may have",
     ),
@@ -260,7 +270,8 @@ pub(crate) const OVER: &[Over] = &[
             let length = 257_u64.to_le_bytes();
             let list = [4_u32.to_le_bytes().as_slice(), &length, &[0; 4 * 257]].concat();
             let heads = entry(b"llama.attention.head_count", 9, &list);
-            gguf(room, 1, 2, &[architecture(), heads, tensor(b"w")].concat(), MIB)
+            gguf(room, 1, 2, &[architecture(), heads, tensor(b"w")].concat(), MIB);
+            words("params m.gguf --format json")
         },
         "257",
     )
@@ -269,7 +280,8 @@ pub(crate) const OVER: &[Over] = &[
         "VALUE_CHARACTERS",
         |room| {
             let name = entry(b"general.name", 8, &string(&[b'a'; 300]));
-            gguf(room, 1, 2, &[architecture(), name, tensor(b"w")].concat(), MIB)
+            gguf(room, 1, 2, &[architecture(), name, tensor(b"w")].concat(), MIB);
+            words("params m.gguf --format json")
         },
         "a…",
     )
@@ -314,13 +326,3 @@ pub(crate) const AT: &[At] = &[
         LITTLE,
     ),
 ];
-
-/// As many numbers as one file may hold: 64 MiB of truth values in 64 KiB.
-pub(crate) const MOST: At = (
-    "67,108,864 numbers",
-    |room| {
-        room.write("a.npz", bomb("|b1", "(8192, 8192)", 64));
-        checked("a.npz")
-    },
-    MUCH,
-);

@@ -1,7 +1,7 @@
 //! Lessons, courses and worksheets.
 
-use super::room::{Room, SMALL, drawn, words};
-use super::{At, LITTLE, Over, YAML, over};
+use super::room::{Room, SMALL, drawn, lesson, rows, words};
+use super::{At, LITTLE, Over, over};
 
 /// `things: [thing, thing, …]`.
 fn many(key: &str, thing: &str, count: usize) -> String {
@@ -23,7 +23,7 @@ fn claim(that: &str) -> String {
     format!("claims: [{{that: \"{that}\"}}]\n")
 }
 
-/// A lesson file that is drawn with these heads.
+/// A stack of so many small layers.
 fn stack(layers: usize) -> String {
     format!("{SMALL}layers: {{count: {layers}}}\n")
 }
@@ -52,10 +52,7 @@ pub(crate) const OVER: &[Over] = &[
     ),
     over(
         "LESSON_VALUES",
-        |room| {
-            let keys: String = (0..300_000).map(|at| format!("k{at}: 1\n")).collect();
-            room.traced(keys)
-        },
+        |room| room.traced("a\n".repeat(500_001)),
         "the lesson holds more than 500000 values",
     ),
     over(
@@ -123,8 +120,12 @@ pub(crate) const OVER: &[Over] = &[
         |room| room.validated(&many("course", "time: {runs: []}", 11)),
         "the course has 11 parts of the kind time, more than the 10 that are read",
     ),
-    over("COURSE_WORK", |room| room.validated(&plot(200, "[512, 64]")), "the plot cannot be drawn")
-        .ends_with(1),
+    over(
+        "COURSE_WORK",
+        |room| room.validated(&plot(1, "[2048, 512]")),
+        "take more than 2147483648 operations in all",
+    )
+    .ends_with(1),
     over(
         "COURSE_MODELS",
         |room| {
@@ -183,17 +184,16 @@ pub(crate) const OVER: &[Over] = &[
 ];
 
 pub(crate) const AT: &[At] = &[
-    (
-        "a matrix of 512 × 512",
-        |room| {
-            let row = format!("[{}1]", "0,".repeat(511));
-            let rows = vec![row; 512].join(",");
-            room.traced(format!("attention: {{num_heads: 8}}\ninputs: {{x: [{rows}]}}\nprojections: {{w_q: identity, w_k: identity, w_v: identity, w_o: identity}}\n"))
-        },
-        YAML,
-    ),
+    ("a matrix of 256 × 256", |room| room.traced(lesson(&rows(256, 256), "num_heads: 8")), LITTLE),
     ("16,384 heads", |room| room.drawn("[8192, 1, 4]", "num_heads: 2"), LITTLE),
-    ("512 layers", |room| room.traced(stack(512)), LITTLE),
+    (
+        "512 layers",
+        |room| {
+            room.write("lesson.yaml", stack(512));
+            words("trace lesson.yaml --steps layer.512.hidden")
+        },
+        LITTLE,
+    ),
     ("64 deep", |room| room.validated(&claim(&format!("{}1{} > 0", "(".repeat(60), ")".repeat(60)))), LITTLE),
     ("a hundred exercises", |_: &Room| words("worksheet --random --count 100"), LITTLE),
 ];

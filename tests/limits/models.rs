@@ -167,7 +167,7 @@ pub(crate) const OVER: &[Over] = &[
         "KEPT_NUMBERS",
         |room| {
             llama(room, 200, 48);
-            [words("trace --model m --layer all --steps * --tokens"), vec![tokens(4_000)]].concat()
+            [words("trace --model m --layer all --steps * --tokens"), vec![tokens(1_500)]].concat()
         },
         "at most 268435456 are kept",
     ),

@@ -57,12 +57,23 @@ impl Room {
     }
 }
 
-/// A lesson whose x is drawn at random in this shape.
-pub(crate) fn drawn(shape: &str, attention: &str) -> String {
+/// A lesson whose x is this, and whose projections change nothing.
+pub(crate) fn lesson(x: &str, attention: &str) -> String {
     format!(
-        "attention: {{{attention}}}\ninputs: {{x: {{random: {{seed: 1, shape: {shape}}}}}}}\n\
+        "attention: {{{attention}}}\ninputs: {{x: {x}}}\n\
          projections: {{w_q: identity, w_k: identity, w_v: identity, w_o: identity}}\n"
     )
+}
+
+/// A lesson whose x is drawn at random in this shape.
+pub(crate) fn drawn(shape: &str, attention: &str) -> String {
+    lesson(&format!("{{random: {{seed: 1, shape: {shape}}}}}"), attention)
+}
+
+/// So many equal rows, typed.
+pub(crate) fn rows(count: usize, width: usize) -> String {
+    let row = format!("[{}1]", "2,".repeat(width - 1));
+    format!("[{}]", vec![row; count].join(","))
 }
 
 /// Words with blanks between them.
