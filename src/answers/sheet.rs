@@ -77,19 +77,19 @@ pub(super) fn arrays(text: &str, place: &Place) -> Outcome<Option<Vec<(String, A
         let why = "its first line names the columns, and nothing follows";
         return Err(Fault::new("the sheet has no numbers", why, "make it again").at(place.clone()).into());
     }
-    let promised: usize = steps.values().map(|cells| cells.height * cells.width).sum(); // 4096³ at most
+    let mut steps: Vec<(String, Cells)> = steps.into_iter().collect();
+    steps.sort_by_key(|(_, cells)| cells.order);
+    let at = |name: &str| Place { path: format!("array {name}"), ..place.clone() };
+    let promised = steps.iter().map(|(name, cells)| cells.count().map_err(|fault| fault.at(at(name))));
+    let promised: usize = promised.sum::<Result<_, _>>()?;
     if promised > limits::CSV_CELLS {
         let what = format!("the steps of the sheet have {promised} numbers in all");
         let why =
             format!("the last row and column of each say so, and sheets have up to {}", limits::CSV_CELLS);
         return Err(Fault::new(what, why, "save large steps as .npy").at(place.clone()).into());
     }
-    let mut steps: Vec<(String, Cells)> = steps.into_iter().collect();
-    steps.sort_by_key(|(_, cells)| cells.order);
     let arrays = steps.into_iter().map(|(name, cells)| {
-        let whole = cells
-            .array()
-            .map_err(|fault| fault.at(Place { path: format!("array {name}"), ..place.clone() }))?;
+        let whole = cells.array().map_err(|fault| fault.at(at(&name)))?;
         Ok((name, whole))
     });
     arrays.collect::<Outcome<Vec<_>>>().map(Some)
@@ -137,13 +137,19 @@ fn add(record: &StringRecord, header: &Header, steps: &mut HashMap<String, Cells
 }
 
 impl Cells {
-    /// Cells whose line is missing are blank.
-    fn array(self) -> Result<Array, Fault> {
+    /// How many cells its last row and column make of it.
+    fn count(&self) -> Result<usize, Fault> {
         let count = self.height * self.width; // both at most SHEET_SIDE
         if count > SHEET_CELLS {
             let what = format!("a step of {} × {} numbers is too large for a sheet", self.height, self.width);
             return Err(Fault::new(what, "a number a line is meant for small matrices", "save it as .npy"));
         }
+        Ok(count)
+    }
+
+    /// Cells whose line is missing are blank.
+    fn array(self) -> Result<Array, Fault> {
+        let count = self.count()?;
         let mut data = vec![BLANK; count];
         let is_whole = self.numbers.values().all(|number| number.fract() == 0.0 && number.abs() < 1e9);
         for ((row, column), number) in self.numbers {
