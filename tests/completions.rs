@@ -155,6 +155,24 @@ fn a_lesson_that_cannot_be_read_offers_nothing_and_says_nothing() {
     assert_eq!(offered_in(folder.path(), &["trace", "--model", "bad.yaml", "--layer", ""]), ["all"]);
 }
 
+/// A shell waits for its answer: what waits for somebody else is not opened.
+#[cfg(unix)]
+#[test]
+fn pipes_are_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["pipe.yaml", "pipe.gguf", "pipe.json"] {
+        let made = std::process::Command::new("mkfifo").arg(folder.path().join(name)).status().unwrap();
+        assert!(made.success());
+    }
+    let shown = offered_in(folder.path(), &["trace", "--steps", "head.1.w"]);
+    assert_eq!(offered_in(folder.path(), &["trace", "pipe.yaml", "--steps", "head.1.w"]), shown);
+    assert_eq!(
+        offered_in(folder.path(), &["trace", "--model", "pipe.gguf", "--steps", ""]),
+        Vec::<String>::new()
+    );
+    assert_eq!(offered_in(folder.path(), &["params", "pipe.json", "--explain", ""]), ["all"]);
+}
+
 #[test]
 fn a_shell_without_a_script_is_refused() {
     let asked = run::ended(run::mha(Path::new(".")).env("MHA_COMPLETE", "csh").args(["--", "mha", ""]));

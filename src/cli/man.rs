@@ -54,7 +54,7 @@ fn named<'c>(program: &'c Command, words: &[String]) -> Outcome<(&'c Command, Op
     for word in words {
         let Some(found) = command.find_subcommand(word) else {
             let names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
-            let whole = command.get_bin_name().unwrap_or_default();
+            let whole = command.get_bin_name().unwrap_or_else(|| command.get_name());
             let remedy = match nearest(word, names.iter().copied()) {
                 Some(near) => format!("did you mean {near}?"),
                 None => "mha --help lists the commands".to_owned(),

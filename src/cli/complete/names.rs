@@ -49,7 +49,10 @@ fn with_plan<T: Default>(work: impl FnOnce(&Plan) -> T) -> T {
         let plan = problem().and_then(|problem| attention::plan(&problem.call()).ok());
         return plan.map(|plan| work(&plan)).unwrap_or_default();
     };
-    let Ok(model) = Model::open(&name) else { return T::default() };
+    // What pipes hold cannot be looked at twice.
+    let is_there = |name: &str| fs::metadata(name).is_ok_and(|found| found.is_file() || found.is_dir());
+    let is_known = builtin::find(&name).is_some() || is_there(&name);
+    let Some(model) = is_known.then(|| Model::open(&name).ok()).flatten() else { return T::default() };
     let text = typed::value("--text").map_or(Text::Ids(vec![0]), Text::One);
     let task = model.read(&text).and_then(|passage| Task::new(&model, passage));
     task.map(|task| work(&task.plan)).unwrap_or_default()
@@ -239,7 +242,8 @@ fn config() -> Option<serde_json::Value> {
     let path = std::path::Path::new(&name);
     let path = if path.is_dir() { path.join("config.json") } else { path.to_owned() };
     let is_small = fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() < 1 << 20);
-    serde_json::from_slice(&fs::read(path).ok().filter(|_| is_small)?).ok()
+    let bytes = is_small.then(|| fs::read(path).ok()).flatten()?;
+    serde_json::from_slice(&bytes).ok()
 }
 
 /// Offers the figures that `mha params --explain` tells.
