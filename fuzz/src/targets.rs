@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use mha::cli::Cli;
 use mha::course::Workshop;
-use mha::fault::Outcome;
+use mha::fault::{Fault, Faults, Outcome};
 use mha::lesson::quantity::Quantity;
 use mha::lesson::{Options, Problem, builtin};
 use mha::model::Model;
@@ -61,8 +61,7 @@ fn is_small(problem: &Problem) -> bool {
     if problem.layers.as_ref().is_some_and(|layers| layers.layers.len() > 4) {
         return false;
     }
-    let Some(plan) = looked_at(plan::attention::plan(&problem.call()).map_err(mha::fault::Faults::from))
-    else {
+    let Some(plan) = looked_at(plan::attention::plan(&problem.call()).map_err(Faults::from)) else {
         return false;
     };
     let numbers = |step: &plan::Step| step.shape.0.saturating_mul(step.shape.1);
@@ -218,9 +217,10 @@ pub fn quantity(data: &[u8]) {
     let Some(lesson) = builtin::find("two-heads") else { return };
     let Some(problem) = looked_at(builtin::load(lesson, &Options::default())) else { return };
     let workshop = Workshop::new(problem);
-    if let Err(why) = workshop.amount(&quantity) {
-        plain(&why);
-    }
+    // Why it has no value is told in a fault.
+    let told =
+        |why| Faults::from(Fault::new("the expression has no value", why, "name a step of the lesson"));
+    looked_at(workshop.amount(&quantity).map_err(told));
 }
 
 /// An answer that a learner types. The first byte says what was asked for.

@@ -45,7 +45,7 @@ pub(super) fn cells(
     let line = |at: Option<usize>, length: usize| -> Option<Range<usize>> {
         match at {
             None => Some(0..length),
-            Some(at) => (at < length).then_some(at..at + 1),
+            Some(at) => (at < length).then(|| at..at + 1),
         }
     };
     let (Some(rows_meant), Some(columns_meant)) = (line(row, rows), line(column, columns)) else {
