@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""What dependencies ask for: no newer compiler than ours, an allowed licence, and their notices beside a binary.
+"""What dependencies ask for: no newer compiler than ours, and their notices beside a binary.
 
-    .ci/dependencies.py            looks at them
+    .ci/dependencies.py            looks at the compilers
     .ci/dependencies.py FILE       and writes their licences into FILE, which a wheel carries
 
-The licences that are allowed stand in .cargo/deny.toml, which cargo-deny reads as well; this takes a second where
-installing cargo-deny takes minutes.
+Which licences and sources are allowed stands in .cargo/deny.toml, for cargo-deny.
 """
 
 import json
@@ -13,7 +12,6 @@ import pathlib
 import re
 import subprocess
 import sys
-import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TEXTS = re.compile(r"(licen[cs]e|copying|copyright|notice|unlicense)", re.IGNORECASE)
@@ -38,15 +36,6 @@ def linked(metadata):
 
 def release(version):
     return tuple(int(part) for part in (version.split(".") + ["0", "0"])[:3])
-
-
-def allows(expression, allowed):
-    """Whether an SPDX expression can be met: `(MIT OR Apache-2.0) AND Unicode-3.0`."""
-    words = expression.replace("/", " OR ").replace("(", " ( ").replace(")", " ) ")
-    words = re.sub(r" WITH (\S+)", r"_WITH_\1", words).split()
-    signs = {"(": "(", ")": ")", "OR": "or", "AND": "and"}
-    told = [signs.get(word, str(word.replace("_WITH_", " WITH ") in allowed)) for word in words]
-    return bool(eval(" ".join(told), {"__builtins__": {}}))  # nothing but True, False, and, or, ( and )
 
 
 def texts(package):
@@ -85,16 +74,11 @@ def main():
     host = re.search("host: (.*)", subprocess.run(["rustc", "-vV"], capture_output=True, text=True).stdout).group(1)
     metadata = ["cargo", "metadata", "--format-version", "1", "--locked", "--offline"]
     ours, packages = linked(json.loads(subprocess.check_output(metadata, cwd=ROOT)))
-    allowed = tomllib.loads((ROOT / ".cargo/deny.toml").read_text())["licenses"]["allow"]
     wrong = []
     for one in packages:
         called = f"{one['name']} {one['version']}"
         if release(one["rust_version"] or "1.0") > release(ours["rust_version"]):
             wrong.append(f"{called} needs Rust {one['rust_version']}, and rust-version is {ours['rust_version']}")
-        if not allows(one["license"] or "none", allowed):
-            wrong.append(f"{called} is under {one['license']}, which .cargo/deny.toml does not allow")
-        if not (one["source"] or "").startswith("registry+https://github.com/rust-lang/crates.io-index"):
-            wrong.append(f"{called} comes from {one['source']}")
     print(f"{len(packages)} packages in the program: {len(wrong)} that cannot be in it")
     if wrong:
         sys.exit("\n".join(wrong))

@@ -214,7 +214,7 @@ fn flags_that_clap_refuses_are_told_as_all_faults_are() {
         ),
         (
             &["trace", "--format", "jsn"],
-            "it can be table, heatmap, json, npz, csv, markdown, latex, html, python, ipynb, svg, png",
+            "it can be table, heatmap, json, npz, csv, markdown, latex, html, mermaid, python, ipynb, svg, png",
             "did you mean json?",
         ),
         (

@@ -30,7 +30,7 @@ fn found_false(promise: &str, text: &str, first: &str, place: &str) {
     let room = room();
     fs::write(room.path().join(LESSON), text).unwrap();
     let before = listing(room.path());
-    let run = run::run(room.path(), &["lessons", "validate", LESSON]);
+    let run = run::run(room.path(), &["lessons", "validate", LESSON, "--width", "200"]);
     assert_eq!((run.status, run.err.as_str()), (Some(1), ""), "{promise}:\n{}", run.out);
     tame(promise, &run.out);
     let mut lines = run.out.lines();
