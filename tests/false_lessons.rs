@@ -84,7 +84,7 @@ fn validate(text: &str) -> (Output, String) {
 fn validate_file(path: &Path) -> (Output, String) {
     let output = Command::cargo_bin("mha")
         .unwrap()
-        .args(["lessons", "validate", "lesson.yaml", "--lang", "en"])
+        .args(["lessons", "validate", "lesson.yaml", "--lang", "en", "--width", "200"])
         .current_dir(path.parent().unwrap())
         .output()
         .unwrap();

@@ -101,6 +101,7 @@ const STAND_INS: &[(&str, &str)] = &[
     ("L2H4", "L1H1"),
     ("“…”", "\"it was tired\""),
     ("\"…\"", "\"it was tired\""),
+    ("~/.local", "home"),
 ];
 
 /// How examples end that are not run here, and why.
@@ -109,6 +110,8 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("mha lessons validate", "tests/lesson_pages.rs and others read all lessons, which takes seconds"),
     ("--all --output course", "tests/lesson_pages.rs renders all lessons, which takes seconds"),
     ("--all --lang zh --output 课程", "the same in Chinese"),
+    ("mha completions fish | source", "it is typed into fish"),
+    ("mha completions powershell | Out-String | Invoke-Expression", "it is typed into PowerShell"),
     ("port.npz", "tests/check_model.rs hands over the tensors of a model"),
 ];
 
@@ -131,8 +134,7 @@ fn examples_of(command: &Command, found: &mut Vec<(String, String)>) {
             before = letter;
             None
         });
-        // `mha trace --format html --output trace.html a page: …` has one blank only.
-        let command_line = line[..end.unwrap_or(line.len())].split(" a page: ").next().unwrap().trim();
+        let command_line = line[..end.unwrap_or(line.len())].trim();
         found.push((command.get_name().to_owned(), command_line.to_owned()));
     }
     for inner in command.get_subcommands() {
@@ -607,7 +609,10 @@ fn variables_are_those_that_the_program_reads() {
                 for call in ["env::var(\"", "env::var_os(\"", "says(\"", "set(\""] {
                     let names = code.split(call).skip(1).map(|rest| rest.split('"').next().unwrap());
                     let is_variable = |name: &&str| {
-                        name.len() > 2 && name.chars().all(|c| c.is_ascii_uppercase() || c == '_')
+                        // Those that begin with _ pass between a shell's script of completions and us.
+                        name.len() > 2
+                            && !name.starts_with('_')
+                            && name.chars().all(|c| c.is_ascii_uppercase() || c == '_')
                     };
                     read.extend(names.filter(is_variable).map(str::to_owned));
                 }

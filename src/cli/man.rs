@@ -17,14 +17,15 @@ Examples:
   mha man | man -l -                       the manual page of mha
   mha man trace | man -l -                 that of one command
   mha man lessons validate --output mha-lessons-validate.1
-  mha man --all --output ~/.local/share/man/man1    all of them, where man finds them: man mha-trace")]
+  mha man --all --output ~/.local/share/man/man1
+                all of them, where man finds them: man mha-trace")]
 pub(super) struct ManArgs {
     /// The command to print the page of [default: mha as a whole]
     #[arg(value_name = "COMMAND", add = complete::commands())]
     command: Vec<String>,
     /// Write the page of every command, a file each, into the folder that --output names
     #[arg(long, requires = "output", conflicts_with = "command")]
-    all: bool,
+    pub(super) all: bool,
     #[command(flatten)]
     pub(super) common: Common,
 }

@@ -172,7 +172,12 @@ impl Cli {
 
     fn done(&self) -> Outcome<Ending> {
         // What may take minutes is not done for nothing.
-        if !matches!(&self.verb, Verb::Lessons(args) if args.writes_a_folder()) {
+        let writes_a_folder = match &self.verb {
+            Verb::Lessons(args) => args.writes_a_folder(),
+            Verb::Man(args) => args.all,
+            _ => false,
+        };
+        if !writes_a_folder {
             output::look_ahead(self.common())?;
         }
         match &self.verb {

@@ -11,8 +11,8 @@ fn explained(room: &Room, what: &[&str]) -> Vec<String> {
 }
 
 pub(crate) const OVER: &[Over] = &[
-    over("PRECISION", |_| words("trace --precision 18"), "18 is not in 0..=17"),
-    over("WIDTH", |_| words("trace --width 10001"), "10001 is not in 20..=10000"),
+    over("PRECISION", |_| words("trace --precision 18"), "a whole number from 0 to 17"),
+    over("WIDTH", |_| words("trace --width 10001"), "a whole number from 20 to 10000"),
     over("EXPLAINED_NUMBERS", |room| explained(room, &["q"]), "a page explains at most 400 numbers"),
     over(
         "EXPLAINED_NUMBERS",

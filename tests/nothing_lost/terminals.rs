@@ -85,8 +85,10 @@ fn nobody_is_asked_about_a_file_that_will_not_be_written() {
 
 /// A shell on a terminal of its own, which runs `mha`, and notes how the terminal is set before and after.
 fn sit_down(verb: &str, room: &tempfile::TempDir) -> PtySession {
+    // A shell starts what goes on in its background with signals ignored, these tests as well.
+    let heeding = if cfg!(target_os = "linux") { "env --default-signal" } else { "" };
     let script = format!(
-        "stty cols 80 rows 24; stty -a > before; sh -c 'echo $$ > pid; exec \"$0\" {verb}' \"$0\"; \
+        "stty cols 80 rows 24; stty -a > before; sh -c 'echo $$ > pid; exec {heeding} \"$0\" {verb}' \"$0\"; \
          echo $? > status; stty -a > after"
     );
     let mut shell = Command::new("sh");
