@@ -16,8 +16,11 @@ use mha::lesson::{Options, Problem, builtin};
 use mha::model::Model;
 use mha::{arrays, course, lesson, params, plan};
 
+/// What is done with bytes.
+pub type Target = fn(&[u8]);
+
 /// The targets by their names: the folders of `fuzz/corpus` are called so.
-pub const ALL: [(&str, fn(&[u8])); 12] = [
+pub const ALL: [(&str, Target); 12] = [
     ("answers", answers),
     ("arrays", arrays),
     ("config", config),
