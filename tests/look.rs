@@ -102,6 +102,9 @@ fn faults(page: &str, words: &str, look: &str, width: usize) -> Vec<String> {
             fault(&format!("{sign} is no sign of the table"), line);
         }
     }
+    if bare.contains("\\e[") || bare.contains("\\u{1b}") {
+        fault("an escape code that is shown", "");
+    }
     if look != "colour" && !codes.is_empty() {
         fault("an escape code without colour", &format!("{codes:?}"));
     }

@@ -8,6 +8,7 @@ use crate::course::Workshop;
 use crate::course::worksheet::{draw, drawing};
 use crate::fault::{Fault, Outcome, nearest, shell_word};
 use crate::lesson::{self, Language, Options, Piece, Problem, Saying, builtin, pieces};
+use crate::params::architecture::presets;
 use crate::words;
 
 /// What `mha trace` and `mha compare` show when no lesson is named.
@@ -138,6 +139,14 @@ fn read(name: &str, options: &Options) -> Outcome<Problem> {
     if is_a_word && !path.exists() {
         let names = || builtin::all().iter().map(|lesson| lesson.name);
         let remedy = match nearest(name, names()) {
+            _ if presets::find(name).is_some() => {
+                format!(
+                    "`mha params {name}` counts that model; its weights are read by `mha trace --model FOLDER`"
+                )
+            }
+            _ if name == drawing::PREFIX.trim_end_matches(':') => {
+                "a number chooses one of them: random:7".to_owned()
+            }
             Some(near) => format!(
                 "did you mean {near}? `mha lessons` lists them; a file is named with its ending, as {name}.yaml"
             ),
@@ -154,9 +163,10 @@ fn read(name: &str, options: &Options) -> Outcome<Problem> {
     lesson::load(path, options)
 }
 
-/// The language asked for, or the one that `mha` speaks: `main` has looked at the locale.
+/// The language asked for, or the one that `mha` speaks: `main` has looked at the locale. A page of ASCII letters is
+/// English.
 pub(super) fn language(common: &Common) -> Language {
-    match common.lang {
+    match common.lang.filter(|_| !common.ascii) {
         Some(Lang::Zh) => Language::Zh,
         Some(Lang::En) => Language::En,
         None => words::language(),

@@ -1,7 +1,7 @@
 //! The page of `mha params`: every figure beside its formula and its factors.
 
 use super::grid::{Grid, Side};
-use super::look;
+use super::look::{self, Tone};
 use super::number::grouped;
 use super::page::Page;
 use super::params_memory;
@@ -89,12 +89,30 @@ impl<'a> Sheet<'a> {
 
     /// A table that leaves no column out; a blank line parts it from the title, and from another table.
     pub(super) fn table(&mut self, corner: &str, columns: &[(&str, Side)], rows: Vec<(String, Vec<String>)>) {
+        self.judged_table(corner, columns, rows, &[]);
+    }
+
+    /// The same, with some rows (from 0) judged: their first cells are coloured.
+    pub(super) fn judged_table(
+        &mut self,
+        corner: &str,
+        columns: &[(&str, Side)],
+        rows: Vec<(String, Vec<String>)>,
+        judged: &[(usize, Tone)],
+    ) {
         if self.above != Above::Heading {
             self.text.push('\n');
         }
         self.above = Above::Table;
         let shown_in = |cells: Vec<String>| cells.iter().map(|cell| shown(cell)).collect();
-        let (rows, cells) = rows.into_iter().map(|(name, cells)| (name, shown_in(cells))).unzip();
+        let (rows, mut cells): (_, Vec<Vec<String>>) =
+            rows.into_iter().map(|(name, cells)| (name, shown_in(cells))).unzip();
+        // Painted last: what is painted before would be shown and not obeyed.
+        for (row, tone) in judged {
+            if let Some(cell) = cells.get_mut(*row).and_then(|cells| cells.first_mut()) {
+                *cell = tone.paint(cell);
+            }
+        }
         let grid = Grid {
             corner: corner.into(),
             columns: columns.iter().map(|(name, _)| (*name).to_owned()).collect(),

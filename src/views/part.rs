@@ -87,13 +87,7 @@ fn set(parts: &[Part], mut sheet: Sheet<'_>) -> String {
             Part::Table(table) => {
                 let columns: Vec<(&str, Side)> =
                     table.columns.iter().map(|(name, side)| (name.as_str(), *side)).collect();
-                let mut rows = table.rows.clone();
-                for (row, tone) in &table.judged {
-                    if let Some(cell) = rows.get_mut(*row).and_then(|(_, cells)| cells.first_mut()) {
-                        *cell = tone.paint(cell);
-                    }
-                }
-                sheet.table(&table.corner, &columns, rows);
+                sheet.judged_table(&table.corner, &columns, table.rows.clone(), &table.judged);
             }
         }
     }

@@ -238,7 +238,22 @@ fn flags_that_clap_refuses_are_told_as_all_faults_are() {
             "write mha trace --output <FILE> --force --ascii [LESSON]",
         ),
         (&["lessons", "show"], "mha lessons show does nothing without it", "write mha lessons show <LESSON>"),
-        (&["trace", "-q", "-v"], "each asks for something else", "leave --quiet away, or the other"),
+        (
+            &["--lang", "zh"],
+            "it is a flag of its commands, and stands behind them",
+            "for example mha trace --lang",
+        ),
+        (
+            &["trace", "gpt2"],
+            "none of the 34 lessons that come with mha has this name",
+            "`mha params gpt2` counts that model; its weights are read by `mha trace --model FOLDER`",
+        ),
+        (
+            &["worksheet", "random"],
+            "none of the 34 lessons that come with mha has this name",
+            "a number chooses one of them: random:7",
+        ),
+        (&["trace", "-q", "-v"], "each asks for something else", "leave out --quiet, or the other"),
         (
             &["compare", "--variants", "single"],
             "the variants are single-head, multi-head, gqa:G, mqa, averaged, no-output-projection, no-scale, fused, flash, causal; \
