@@ -134,6 +134,8 @@ fn flags_are_offered_once_one_is_begun() {
     assert!(offered(&["lessons", "schema", ""]).contains("--output"), "where nothing else can stand");
     assert_eq!(offered(&["trace", "--format", "ht"]), set(["html"]));
     assert_eq!(offered(&["man", "lessons", "va"]), set(["validate"]));
+    assert_eq!(offered(&["help", "mas"]), set(["masks"]));
+    assert_eq!(offered(&["help", "lessons", "va"]), set(["validate"]));
     let verbs = offered(&[""]);
     assert!(verbs.contains("completions") && verbs.contains("man") && verbs.contains("trace"), "{verbs:?}");
 }
@@ -234,4 +236,20 @@ fn bash_completes() {
 fn fish_completes() {
     let script = "mha completions fish | source; complete -C 'mha trace --steps q,head.2.w'";
     assert_eq!(shell("fish", script).unwrap_or("q,head.2.weights\n".to_owned()), "q,head.2.weights\n");
+}
+
+/// A line break in a file's name would end the command that bash puts it into, and begin another.
+#[test]
+fn a_file_name_that_would_be_a_command_is_not_offered() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["zz\nid\n.yaml", "zz\u{1b}[2J.yaml", "zz\u{202e}.yaml", "zz.yaml"] {
+        fs::write(folder.path().join(name), "").unwrap();
+    }
+    for words in [&["trace", "zz"][..], &["check", "two-heads", "zz"], &["trace", "--output", "zz"]] {
+        let mut command = run::mha(folder.path());
+        let at = words.len().to_string();
+        command.env("MHA_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", &at).args(["--", "mha"]).args(words);
+        assert_eq!(run::ended(&mut command).out, "zz.yaml", "{words:?}");
+    }
+    assert_eq!(offered_in(folder.path(), &["trace", "zz"]), ["zz.yaml"], "fish");
 }

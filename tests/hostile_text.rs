@@ -198,6 +198,28 @@ fn a_lesson_as_a_figure() {
     each(&["trace", "LESSON", "--format", "mermaid"], judges::plain);
 }
 
+/// What a lesson's command prints is shown, whatever it prints: bytes that spell escape codes, or colours.
+#[test]
+fn what_a_lesson_s_command_prints_is_not_obeyed() {
+    let room = room();
+    // Eight bytes of an f64 in an npz: the terminal's code that clears it, and three letters.
+    let spelt = f64::from_le_bytes(*b"\x1b[2JPWN@");
+    let lesson = format!(
+        "attention: {{num_heads: 1}}\ninputs: {{x: [[{spelt:e}, 1], [0, 1]]}}\n\
+         projections: {{w_q: zeros, w_k: zeros, w_v: identity, w_o: none}}\n\
+         course:\n  - command: mha trace esc.yaml --format npz --steps x\n  \
+         - command: mha trace two-heads --steps q --color always\n"
+    );
+    fs::write(room.path().join("esc.yaml"), lesson).unwrap();
+    for verb in
+        [&["learn", "esc.yaml", "--plain"][..], &["lessons", "render", "esc.yaml", "--format", "markdown"]]
+    {
+        let page = said(room.path(), verb);
+        assert!(page.contains("PWN"), "{verb:?} shows the command's output:\n{page}");
+        judges::plain(&page, &format!("mha {verb:?}"));
+    }
+}
+
 #[test]
 fn a_lesson_in_latex() {
     for verb in ["trace LESSON", "worksheet LESSON"] {

@@ -6,6 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use crate::fault::visible;
 use crate::lesson::Language;
 use crate::limits::{COMMAND_BYTES, COMMAND_SECONDS};
 use crate::words;
@@ -56,7 +57,10 @@ pub(super) fn output(line: &[String], width: usize) -> Result<String, String> {
     let status = child.wait().map_err(|error| crate::fault::reason(&error))?;
     // 1 is an answer too: the answer is no
     match status.code() {
-        Some(0 | 1) => Ok(String::from_utf8_lossy(&printed).into_owned()),
+        // What it prints is shown, and never obeyed: bytes of an npz can spell anything.
+        Some(0 | 1) => {
+            Ok(String::from_utf8_lossy(&printed).split('\n').map(visible).collect::<Vec<_>>().join("\n"))
+        }
         _ => {
             let said = String::from_utf8_lossy(&said);
             let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it was ended");

@@ -21,7 +21,8 @@ pub(super) use names::{
     steps, variants,
 };
 
-use super::Cli;
+use super::{Cli, topics};
+use crate::fault::visible;
 use crate::lesson::builtin;
 use crate::words::say;
 
@@ -108,16 +109,28 @@ pub(super) fn words(list: &'static [&'static str]) -> ArgValueCompleter {
 
 /// Offers commands that have a manual page.
 pub(super) fn commands() -> ArgValueCompleter {
+    of(commands_here)
+}
+
+/// Offers commands, and the topics of `mha help` beside them.
+pub(super) fn commands_and_topics() -> ArgValueCompleter {
     of(|| {
-        let (all, mut here) = (Cli::command(), typed::behind_the_verb());
-        let mut at = Some(&all);
-        while let (Some(command), Some(word)) = (at, here.pop_front()) {
-            at = command.find_subcommand(&word);
-        }
-        let offered = at.into_iter().flat_map(Command::get_subcommands);
-        let about = |command: &Command| command.get_about().map(|about| say(&about.to_string()).to_owned());
-        offered.map(|command| candidate(command.get_name(), about(command).unwrap_or_default())).collect()
+        let topics = topics::names().filter(|_| typed::behind_the_verb().is_empty());
+        let topics = topics.map(|(name, title)| candidate(name, title));
+        commands_here().into_iter().chain(topics).collect()
     })
+}
+
+/// The commands under those that are typed behind the verb.
+fn commands_here() -> Vec<CompletionCandidate> {
+    let (all, mut here) = (Cli::command(), typed::behind_the_verb());
+    let mut at = Some(&all);
+    while let (Some(command), Some(word)) = (at, here.pop_front()) {
+        at = command.find_subcommand(&word);
+    }
+    let offered = at.into_iter().flat_map(Command::get_subcommands);
+    let about = |command: &Command| command.get_about().map(|about| say(&about.to_string()).to_owned());
+    offered.map(|command| candidate(command.get_name(), about(command).unwrap_or_default())).collect()
 }
 
 /// Offers these names, and files that end so, with the folders on the way to them.
@@ -132,9 +145,23 @@ fn of_names_and_files(
     })
 }
 
-/// Files that end so.
-fn files(endings: &'static [&'static str]) -> PathCompleter {
-    PathCompleter::file().filter(move |path| path.is_file() && ends_with(path, endings))
+/// Files that end so, and the folders on the way to them.
+fn files(endings: &'static [&'static str]) -> ArgValueCompleter {
+    paths(PathCompleter::file().filter(move |path| path.is_file() && ends_with(path, endings)))
+}
+
+/// The paths that a shell can be trusted with.
+fn paths(completer: PathCompleter) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |begun: &OsStr| {
+        let mut found = completer.complete(begun);
+        found.retain(is_harmless);
+        found
+    })
+}
+
+/// Whether a name can be typed into a shell: a line break in one would end the command that it stands in.
+fn is_harmless(found: &CompletionCandidate) -> bool {
+    found.get_value().to_str().is_some_and(|name| visible(name) == name)
 }
 
 fn ends_with(path: &Path, endings: &[&str]) -> bool {
@@ -180,5 +207,5 @@ pub(super) fn lesson_then_tensors() -> ArgValueCompleter {
 
 /// Offers files with tensors.
 pub(super) fn tensors() -> ArgValueCompleter {
-    ArgValueCompleter::new(files(TENSORS))
+    files(TENSORS)
 }

@@ -14,6 +14,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use crate::arrays;
 use crate::limits::PROGRESS_BYTES;
 use crate::words::t;
 use etcetera::AppStrategy;
@@ -244,9 +245,11 @@ fn not_a_pipe(path: &Path) -> io::Result<()> {
 fn read(file: &Path) -> Result<Progress, Trouble> {
     not_a_pipe(file).map_err(Trouble::Unreadable)?;
     let text = match File::open(file) {
-        Ok(file) => {
+        Ok(opened) => {
+            // A page does not take its place.
+            arrays::reads(file);
             let mut bytes = Vec::new();
-            file.take(PROGRESS_BYTES + 1).read_to_end(&mut bytes).map_err(Trouble::Unreadable)?;
+            opened.take(PROGRESS_BYTES + 1).read_to_end(&mut bytes).map_err(Trouble::Unreadable)?;
             if bytes.len() as u64 > PROGRESS_BYTES {
                 return Err(Trouble::Not(t!("it is too long")));
             }

@@ -50,6 +50,22 @@ fn eight_who_learn_at_once_lose_no_answer_of_each_other() {
     assert_eq!(left, ["progress.json", "progress.lock"]);
 }
 
+#[test]
+fn a_page_does_not_take_the_place_of_progress() {
+    let room = room();
+    let data = room.path().join("data");
+    fs::create_dir(&data).unwrap();
+    Store::in_folder(&data).change(|progress| *progress = some()).unwrap();
+    let before = contents(&data);
+    for verb in [&["learn"][..], &["learn", "two-heads", "--plain"]] {
+        let output = ["--output", "data/progress.json", "--force"];
+        let run = run::ended(run::mha(room.path()).env("MHA_DATA_DIR", &data).args(verb).args(output));
+        assert_eq!(run.status, Some(2), "{}", run.out);
+        assert!(run.err.contains("names a file that was read for this page"), "{}", run.err);
+    }
+    assert_eq!(contents(&data), before);
+}
+
 /// Somebody who has done a little.
 fn some() -> Progress {
     let done = Done::today("2026-11-30".parse().unwrap(), 1, 0, false, None);

@@ -9,6 +9,8 @@ use clap::Command;
 use clap_complete::engine::complete;
 use clap_complete::env::{Bash as Plain, EnvCompleter};
 
+use super::is_harmless;
+
 /// bash, which hands over `--format=js` as three words, and `gqa:2` too.
 #[derive(Debug)]
 pub(super) struct Bash;
@@ -53,6 +55,7 @@ impl EnvCompleter for Bash {
         // bash puts what it gets behind the last `=` or `:`.
         let found: Vec<String> = found
             .iter()
+            .filter(|found| is_harmless(found))
             .filter_map(|found| Some(quoted(found.get_value().to_str()?.strip_prefix(&kept)?)))
             .collect();
         write!(out, "{}", found.join(&between))
@@ -64,7 +67,7 @@ impl EnvCompleter for Bash {
 fn joined(words: &[String], at: usize) -> (Vec<String>, usize, String) {
     let (mut whole, mut at_whole, mut kept): (Vec<String>, usize, String) = (Vec::new(), 0, String::new());
     let breaks = |word: &str| word == "=" || word == ":";
-    for (number, word) in words.iter().enumerate().take(at + 1) {
+    for (number, word) in words.iter().enumerate().take(at.saturating_add(1)) {
         let is_a_break = breaks(word);
         let goes_on = is_a_break || (number > 0 && breaks(&words[number - 1]));
         let in_front = match whole.last_mut().filter(|_| goes_on) {
@@ -122,5 +125,13 @@ mod tests {
     fn what_a_shell_would_understand_otherwise_is_quoted() {
         assert_eq!(quoted("my lesson's $1.yaml"), r"my\ lesson\'s\ \$1.yaml");
         assert_eq!(quoted("head.1.scores[3,1]"), "head.1.scores[3,1]");
+    }
+
+    #[test]
+    fn a_place_beyond_all_words_is_none_of_them() {
+        assert_eq!(
+            joined_at(&["mha", "trace"], usize::MAX),
+            (vec!["mha".into(), "trace".into()], 0, String::new())
+        );
     }
 }

@@ -4,10 +4,9 @@ use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 
-use clap_complete::engine::ValueCompleter;
 use clap_complete::{ArgValueCompleter, CompletionCandidate, PathCompleter};
 
-use super::{begins_with, candidate, ends_with, of, of_names_and_files, typed};
+use super::{begins_with, candidate, ends_with, of, of_names_and_files, paths, typed};
 use crate::lesson::builtin::Builtin;
 use crate::lesson::{self, Options, Problem, builtin as lessons};
 use crate::mistakes::{Mistake, catalogue};
@@ -174,7 +173,7 @@ pub(in crate::cli) fn models() -> ArgValueCompleter {
         let ours = builtin::all().iter().map(|model| candidate(model.name, model.what_it_is()));
         let mut all = begins_with(begun, ours.collect());
         let of_models = PathCompleter::any().filter(|path| path.is_dir() || ends_with(path, &["gguf"]));
-        all.extend(of_models.complete(begun));
+        all.extend(paths(of_models).complete(begun));
         all
     })
 }
