@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use crate::limits::FAULTS;
+
 /// One thing that is wrong, said so that the person who meets it can act on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
@@ -77,13 +79,17 @@ impl From<Fault> for Faults {
 
 impl fmt::Display for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, fault) in self.0.iter().enumerate() {
+        // A lesson's last one says how many more there are.
+        for (index, fault) in self.0.iter().take(FAULTS + 1).enumerate() {
             if index > 0 {
                 writeln!(f)?;
             }
             write!(f, "{fault}")?;
         }
-        Ok(())
+        match self.0.len().saturating_sub(FAULTS + 1) {
+            0 => Ok(()),
+            more => write!(f, "\n… and {more} more\n"),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `mha`: arguments in, exit status out.
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use mha::cli::{Cli, Ending};
@@ -50,11 +50,16 @@ fn refusal(faults: &Faults, in_ascii: bool) -> ExitCode {
 /// Help goes to standard output as it is; what was typed wrongly is repeated with its control characters shown.
 fn usage(error: &clap::Error, typed: &[String]) -> ExitCode {
     if !error.use_stderr() {
-        let _ = match words::language() {
+        let printed = match words::language() {
             Language::En => error.print(),
             Language::Zh => write!(std::io::stdout(), "{}", mha::cli::help_page(error)),
         };
-        return ExitCode::SUCCESS;
+        return match printed.and_then(|()| std::io::stdout().flush()) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                refusal(&mha::cli::unprintable(&error).into(), false)
+            }
+            _ => ExitCode::SUCCESS,
+        };
     }
     if let Some(fault) = mha::cli::usage_fault(error, typed) {
         return refusal(&fault.into(), typed.iter().any(|word| word == "--ascii"));

@@ -22,7 +22,7 @@ pub fn masked(model: &Model, passage: &Passage, positions: &[usize]) -> Outcome<
     if model.blueprint.is_causal {
         let why = "it predicts every next token from those before it, so that none has to be hidden";
         let what = "this model has no masked tokens".to_owned();
-        return Err(refused(what, why, "leave --mask away".to_owned()));
+        return Err(refused(what, why, "leave out --mask".to_owned()));
     }
     let Some(id) = mask_id(model) else {
         let what = format!("the vocabulary has no {}", MASKS.join(" and no "));

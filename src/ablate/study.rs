@@ -158,7 +158,7 @@ impl<'a, T: Real> Study<'a, T> {
             (Some(_), ..) => Fault::new(
                 "this is one attention call, without layers",
                 "only a stack of layers has a layer to choose",
-                "leave the layer away",
+                "leave out the layer",
             ),
             (None, ..) => Fault::new(
                 "no layer was named",

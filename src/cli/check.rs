@@ -192,7 +192,7 @@ fn captured(args: &CheckArgs, library: Library) -> Outcome<Ending> {
         [lesson] => Some(shell_word(lesson)),
         [_, file, ..] => {
             let why = "it prints lines that save tensors; there is nothing to check yet";
-            let fault = Fault::new("--capture takes at most a lesson", why, format!("leave {file} away"));
+            let fault = Fault::new("--capture takes at most a lesson", why, format!("leave out {file}"));
             return Err(fault.in_source("--capture").into());
         }
     };
@@ -204,7 +204,7 @@ fn captured(args: &CheckArgs, library: Library) -> Outcome<Ending> {
 fn beside(args: &CheckArgs, other: &PathBuf) -> Outcome<Ending> {
     if let Some(lesson) = args.given.iter().find(|name| builtin::find(name).is_some()) {
         let why = "it sets two people's tensors beside each other, and nothing else";
-        let fault = Fault::new("--against takes no lesson", why, format!("leave {lesson} away"));
+        let fault = Fault::new("--against takes no lesson", why, format!("leave out {lesson}"));
         return Err(fault.in_source("--against").into());
     }
     if args.given.is_empty() {

@@ -81,7 +81,7 @@ pub(super) fn no_sequence(number: usize, batch: Option<usize>) -> Fault {
         Some(count) => {
             (format!("the batch holds {count}, counted from 1"), format!("choose from 1 to {count}"))
         }
-        None => ("the lesson's input has no batch axis".to_owned(), "leave --sequence away".to_owned()),
+        None => ("the lesson's input has no batch axis".to_owned(), "leave out --sequence".to_owned()),
     };
     Fault::new(format!("there is no sequence {number}"), why, remedy).in_source("--sequence")
 }

@@ -42,6 +42,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 pub use common::{Common, When};
 pub use complete::answered;
 pub use help::{page as help_page, told};
+pub use output::unprintable;
 pub use usage::fault as usage_fault;
 
 use crate::fault::Outcome;

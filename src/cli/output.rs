@@ -83,14 +83,18 @@ fn to_stdout(content: Content, body: impl FnOnce(&mut dyn Sink) -> io::Result<()
         Content::Text => body(&mut out),
     };
     match written.and_then(|()| out.flush()) {
-        Err(error) if !out.closed => Err(Fault::new(
-            "standard output cannot be written to",
-            reason(&error),
-            "see whether the disk behind it is full",
-        )
-        .into()),
+        Err(error) if !out.closed => Err(unprintable(&error).into()),
         _ => Ok(()),
     }
+}
+
+/// What to say where a page cannot be printed.
+pub fn unprintable(error: &io::Error) -> Fault {
+    Fault::new(
+        "standard output cannot be written to",
+        reason(error),
+        "see whether the disk behind it is full",
+    )
 }
 
 /// A writer that cannot go back, and knows whether its reader has gone: the libraries that write formats wrap errors.

@@ -56,7 +56,7 @@ impl Selection<'_> {
             let fault = Fault::new(
                 "no step is left to show",
                 "--steps names steps of heads that --heads leaves out",
-                "name steps of the chosen heads, or leave --heads away",
+                "name steps of the chosen heads, or leave out --heads",
             );
             return Err(fault.in_source("--heads").into());
         }

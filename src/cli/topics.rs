@@ -11,7 +11,7 @@ use colored::Colorize;
 use include_dir::{Dir, include_dir};
 
 use super::output::{self, Content};
-use super::{Cli, Common, Ending, help};
+use super::{Cli, Common, Ending, complete, help};
 use crate::fault::{Fault, Outcome, nearest};
 use crate::lesson::builtin;
 use crate::mistakes::catalogue;
@@ -34,7 +34,7 @@ Examples:
   mha help steps                a topic")]
 pub(super) struct HelpArgs {
     /// A command or a topic [default: list them]
-    #[arg(value_name = "TOPIC")]
+    #[arg(value_name = "TOPIC", add = complete::commands_and_topics())]
     words: Vec<String>,
     #[command(flatten)]
     pub(super) common: Common,
@@ -93,10 +93,14 @@ fn topic(word: &str) -> Option<Topic<'static>> {
     topics().find(|topic| topic.name == word || topic.also.contains(&word))
 }
 
+/// The topics with what each is about.
+pub(super) fn names() -> impl Iterator<Item = (String, String)> {
+    topics().map(|topic| (topic.name.to_owned(), topic.title.to_owned()))
+}
+
 /// All topics, a line each.
 fn contents(page: &Page) -> String {
-    let names: Vec<(String, String)> =
-        topics().map(|topic| (topic.name.to_owned(), topic.title.to_owned())).collect();
+    let names: Vec<(String, String)> = names().collect();
     format!("{}\n{}", t!("Topics (mha help TOPIC):").bold().underline(), read::columns(&names, page))
 }
 

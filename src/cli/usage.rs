@@ -78,11 +78,23 @@ impl Asked {
         if !typed.starts_with('-') {
             let what = format!("{} is one word too many for {}", quoted(typed), self.path);
             let why = "a list has commas without blanks, and a text with blanks has quotes around it";
-            let remedy = format!("leave it away; {} shows what can be given", self.page());
+            let remedy = format!("leave it out; {} shows what can be given", self.page());
+            return Fault::new(what, why, remedy).in_source(typed);
+        }
+        let what = format!("{} has no flag {typed}", self.path);
+        let is_it = |flag: &clap::Arg| {
+            let name = typed.split('=').next().unwrap_or_default();
+            flag.get_long().is_some_and(|long| name.strip_prefix("--") == Some(long))
+                || flag
+                    .get_short()
+                    .is_some_and(|short| name.strip_prefix('-') == Some(short.to_string().as_str()))
+        };
+        if let Some(verb) = self.command.get_subcommands().find(|verb| verb.get_arguments().any(is_it)) {
+            let why = "it is a flag of its commands, and stands behind them";
+            let remedy = format!("for example {} {} {typed}", self.path, verb.get_name());
             return Fault::new(what, why, remedy).in_source(typed);
         }
         let near = near.map_or(String::new(), |near| format!("did you mean {near}? "));
-        let what = format!("{} has no flag {typed}", self.path);
         let remedy = format!("{near}{} lists its flags", self.page());
         Fault::new(what, "a flag that is not known is not passed over", remedy).in_source(typed)
     }
@@ -126,7 +138,7 @@ impl Asked {
             (format!("{one} is given twice"), why, "keep one of the two".to_owned())
         } else {
             let what = format!("{one} cannot be used with {}", others.join(" and "));
-            (what, "each asks for something else", format!("leave {one} away, or the other"))
+            (what, "each asks for something else", format!("leave out {one}, or the other"))
         };
         Fault::new(what, why, remedy).in_source(one)
     }

@@ -39,7 +39,7 @@ impl Bench {
                 "its steps hold {numbers} numbers, too many to step through ({STEPPER_NUMBERS} are the most)"
             );
             let why = "everything is computed again after each edit, while you wait";
-            let remedy = "leave --interactive away, and narrow the page with --steps or --summary";
+            let remedy = "leave out --interactive, and narrow the page with --steps or --summary";
             return Err(Fault::new(what, why, remedy).into());
         }
         let trace = ran(plan, &call)?;

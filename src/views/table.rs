@@ -13,7 +13,7 @@ use crate::lesson::Quantity;
 use crate::lesson::quantity::of_trace::OfTrace;
 use crate::ops::{Operation, Told, View};
 use crate::plan::{HeadStep, Name, Plan, Step, StepId, names as called};
-use crate::words::t;
+use crate::words::{n, say, t};
 
 /// Blanks before everything that belongs to a step.
 pub(super) const INDENT: usize = 4;
@@ -184,13 +184,17 @@ pub fn cost(scene: &Scene<'_>, step: &Step) -> String {
     let cost = scene.trace.plan().cost_of(step);
     let grouped = super::number::grouped;
     let counts = [
-        (cost.multiplications, t!("%{count} multiplications", count = grouped(cost.multiplications))),
-        (cost.additions, t!("%{count} additions", count = grouped(cost.additions))),
-        (cost.divisions, t!("%{count} divisions", count = grouped(cost.divisions))),
-        (cost.exponentials, t!("%{count} exponentials", count = grouped(cost.exponentials))),
+        (cost.multiplications, t!("1 multiplication"), n!("%{count} multiplications")),
+        (cost.additions, t!("1 addition"), n!("%{count} additions")),
+        (cost.divisions, t!("1 division"), n!("%{count} divisions")),
+        (cost.exponentials, t!("1 exponential"), n!("%{count} exponentials")),
     ];
-    let taken: Vec<String> =
-        counts.into_iter().filter(|(count, _)| *count > 0).map(|(_, words)| words).collect();
+    let told = |(count, one, many): (u128, String, &str)| match count {
+        0 => None,
+        1 => Some(one),
+        count => Some(say(many).replace("%{count}", &grouped(count))),
+    };
+    let taken: Vec<String> = counts.into_iter().filter_map(told).collect();
     if taken.is_empty() { String::new() } else { t!("Cost: %{taken}.", taken = taken.join(&t!(", "))) }
 }
 

@@ -194,9 +194,9 @@ fn json_is_told_without_the_words_of_its_reader() {
 
 #[test]
 fn numbers_that_are_not_there_come_with_those_that_are() {
-    told(&[], &["trace", "--sequence", "2"], &["  try: leave --sequence away"]);
-    told(&[], &["compare", "--sequence", "2"], &["  try: leave --sequence away"]);
-    told(&[], &["ablate", "--head", "1", "--sequence", "2"], &["  try: leave --sequence away"]);
+    told(&[], &["trace", "--sequence", "2"], &["  try: leave out --sequence"]);
+    told(&[], &["compare", "--sequence", "2"], &["  try: leave out --sequence"]);
+    told(&[], &["ablate", "--head", "1", "--sequence", "2"], &["  try: leave out --sequence"]);
     told(&[], &["trace", "two-sequences", "--sequence", "3"], &["  try: choose from 1 to 2"]);
     told(&[], &["compare", "two-sequences", "--sequence", "3"], &["  try: choose from 1 to 2"]);
     let text = ["--model", "induction", "--text", "abab"];

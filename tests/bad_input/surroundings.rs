@@ -81,6 +81,8 @@ fn a_full_disk_behind_standard_output_is_told() {
         "compare",
         "params",
         "lessons",
+        "trace --help",
+        "--version",
     ] {
         let run = run::ended(&mut run::shell(&format!("\"$0\" {args} > /dev/full"), room.path()));
         let told = "error: standard output cannot be written to\n  why: no space is left on the disk\n  \

@@ -47,7 +47,7 @@ pub(super) fn heads<T: Real>(args: &AblateArgs, study: &Study<'_, T>) -> Outcome
     let heads = turn.but(&named, study.layers());
     if heads.is_empty() {
         let why = "every head that there is was named to be kept";
-        let remedy = "name fewer heads, or leave --keep-only away";
+        let remedy = "name fewer heads, or leave out --keep-only";
         return Err(Fault::new("no head is left to be replaced", why, remedy)
             .in_source("--keep-only")
             .into());

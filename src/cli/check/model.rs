@@ -30,7 +30,7 @@ impl Source<f64> for Widened<'_> {
 pub(super) fn run(args: &CheckArgs) -> Outcome<Ending> {
     if let Some(lesson) = args.given.iter().find(|name| builtin::find(name).is_some()) {
         let why = "with --model every file holds tensors of the model's layers";
-        let fault = Fault::new("--model takes no lesson", why, format!("leave {lesson} away"));
+        let fault = Fault::new("--model takes no lesson", why, format!("leave out {lesson}"));
         return Err(fault.in_source("--model").into());
     }
     if args.given.is_empty() {

@@ -93,7 +93,7 @@ pub(super) fn place(path: &Path, force: bool) -> Outcome<PathBuf> {
     }
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         let why = "a page is written beside its place and then moved there, which would replace the device";
-        let remedy = "leave --output away, and send standard output there with >";
+        let remedy = "leave out --output, and send standard output there with >";
         return refused("--output names a pipe or a device", why.to_owned(), remedy);
     }
     if arrays::was_read(path) {

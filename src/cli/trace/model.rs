@@ -86,7 +86,7 @@ fn refuse(args: &TraceArgs) -> Outcome<()> {
             "--exact",
             "a model's numbers have no exact form",
             "they are single-precision numbers that training has left behind",
-            "leave --exact away, or add --precision 8",
+            "leave out --exact, or add --precision 8",
         ),
         _ if args.mistake.is_some() => (
             "--mistake",

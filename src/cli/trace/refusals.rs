@@ -34,22 +34,22 @@ fn program(args: &TraceArgs) -> Outcome<()> {
             _ => "--with names the library of a script, and none is asked for",
         };
         let why = "--with belongs to --format python";
-        return refused("--with", what, why, "add --format python, or leave --with away");
+        return refused("--with", what, why, "add --format python, or leave out --with");
     }
     if is_program && !args.steps.is_empty() {
         let what = format!("a {kind} holds every step");
         let why = "each step is computed from those before it";
-        return refused("--steps", what, why, "leave --steps away, and delete what you do not need");
+        return refused("--steps", what, why, "leave out --steps, and delete what you do not need");
     }
     if is_program && !args.heads.is_empty() {
         let what = format!("a {kind} computes all heads at once");
         let why = "they are one array, and concat and the output need every one of them";
-        return refused("--heads", what, why, "leave --heads away; scores[0] is head 1");
+        return refused("--heads", what, why, "leave out --heads; scores[0] is head 1");
     }
     if is_program && args.layout == Way::Columns {
         let what = format!("a {kind} has tokens in rows");
         let why = "it saves its arrays under the names and shapes of npz files, which are fixed";
-        return refused("--layout", what, why, "leave --layout away; transpose in NumPy with .T");
+        return refused("--layout", what, why, "leave out --layout; transpose in NumPy with .T");
     }
     Ok(())
 }
@@ -68,7 +68,7 @@ fn arrays(args: &TraceArgs) -> Outcome<()> {
             "--heads",
             what,
             why,
-            "leave --heads away, and take the head in NumPy: z['weights'][1]",
+            "leave out --heads, and take the head in NumPy: z['weights'][1]",
         );
     }
     if args.layout == Way::Columns {
@@ -77,7 +77,7 @@ fn arrays(args: &TraceArgs) -> Outcome<()> {
             "--layout",
             "npz files hold tokens in rows",
             why,
-            "leave --layout away; transpose in NumPy with .T",
+            "leave out --layout; transpose in NumPy with .T",
         );
     }
     Ok(())
@@ -129,12 +129,12 @@ fn exact(args: &TraceArgs) -> Outcome<()> {
         | TraceFormat::Html => return Ok(()),
     };
     let what = format!("{what} cannot show exact forms");
-    refused("--exact", what, why, "leave --exact away, or use --format json, which has both")
+    refused("--exact", what, why, "leave out --exact, or use --format json, which has both")
 }
 
 /// A wrong run has no exact numbers, cannot be stepped through, and is no program.
 fn mistake(args: &TraceArgs) -> Outcome<()> {
-    const REMEDY: &str = "leave it away: the table shows both runs side by side";
+    const REMEDY: &str = "leave it out: the table shows both runs side by side";
     match args.format {
         _ if args.mistake.is_none() => Ok(()),
         _ if args.interactive => {
@@ -163,14 +163,14 @@ fn explanation(args: &TraceArgs) -> Outcome<()> {
             "--layout",
             "an explanation shows no matrix that could be turned",
             "it names its numbers as files and lessons do: a token is a row",
-            "leave --layout away",
+            "leave out --layout",
         ),
         TraceFormat::Table | TraceFormat::Json => Ok(()),
         _ => refused(
             "--format",
             "an explanation is text or JSON",
             "other formats hold whole steps",
-            "leave --format away, or write --format json; in --format html every number explains itself",
+            "leave out --format, or write --format json; in --format html every number explains itself",
         ),
     }
 }

@@ -57,8 +57,8 @@ impl Format {
         };
         Err(Fault::new(
             what,
-            "known are .safetensors, its .safetensors.index.json, and .gguf",
-            "save the weights in one of these",
+            "known are .safetensors, its .safetensors.index.json, and .gguf; a config is a .json file",
+            "save the weights in one of these, or name the config.json",
         ))
     }
 }
