@@ -1,5 +1,7 @@
 //! Which command lines a lesson may show, and what runs them.
 
+use std::path::{Component, Path};
+
 use crate::fault::{Fault, nearest};
 use crate::lesson::course::Command;
 use crate::model::builtin;
@@ -69,7 +71,26 @@ pub fn allowed(command: &Command) -> Result<&[String], Fault> {
         let remedy = format!("name a model that ships with mha: {}", names.join(", "));
         return Err(Fault::new(what, "whoever reads the lesson has no such files", remedy));
     }
+    if let Some(word) = rest.iter().find(|word| leaves_its_folder(word)) {
+        let what = format!("a lesson's command reads outside its folder ({word})");
+        let why = "what is there is not the lesson's to show: a page made of it may be handed on";
+        return Err(Fault::new(what, why, "name a lesson, or a file beside this one"));
+    }
     Ok(&command.words[1..])
+}
+
+/// Whether a word, or what stands behind its `=` or `@`, is a path that begins at the root or at home, or climbs out of the
+/// folder that the command runs in.
+fn leaves_its_folder(word: &str) -> bool {
+    let value =
+        if word.starts_with('-') { word.split_once('=').map_or("", |(_, value)| value) } else { word };
+    let path = Path::new(value.trim_start_matches('@'));
+    path.has_root()
+        || path.components().any(|part| match part {
+            Component::ParentDir | Component::Prefix(_) => true,
+            Component::Normal(name) => name == "~",
+            _ => false,
+        })
 }
 
 /// Whether a word is one of the refused flags: whole, shortened as clap does not allow anyway, or with `=`; `-oFILE` and
@@ -108,6 +129,7 @@ mod tests {
         assert_eq!(said("mha lessons show two-heads"), Ok(3));
         assert_eq!(said("mha trace --explain output[1,1]"), Ok(3));
         assert_eq!(said("mha heads --model induction --text x"), Ok(5));
+        assert_eq!(said("mha check two-heads beside.npz --tol 1/2"), Ok(5));
         for refused in [
             "rm -rf /",
             "mha learn two-heads",
@@ -127,6 +149,12 @@ mod tests {
             "mha heads --model /models/mine --text x",
             "mha trace --model=mine --text x",
             "mha trace --model",
+            "mha trace /etc/numbers.csv",
+            "mha trace ../mine.yaml",
+            "mha check two-heads tensors/../../mine.npz",
+            "mha heads --model induction --texts=/home/me/letters",
+            "mha trace --text @/home/me/letter",
+            "mha params ~/config.json",
         ] {
             assert!(said(refused).is_err(), "{refused}");
         }
