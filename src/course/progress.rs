@@ -162,8 +162,7 @@ impl Store {
                 Err(Trouble::Not(why) | Trouble::Stays(why)) => return Err(io::Error::other(why)),
             };
             change(&mut progress);
-            // Where a person keeps it elsewhere, behind a link, it stays there.
-            let place = fs::canonicalize(&file).unwrap_or_else(|_| file.clone());
+            let place = place(&file)?;
             let mut beside = tempfile::NamedTempFile::new_in(place.parent().unwrap_or(folder))?;
             beside.write_all(written(&progress).as_bytes())?;
             beside.as_file().sync_data()?;
@@ -186,6 +185,21 @@ impl Store {
         // Another dialogue holds it for a moment only; where a disk knows no locks, going on is better than stopping.
         let _ = lock.lock();
         Ok(Some(lock))
+    }
+}
+
+/// Where the file is written: where a person keeps it elsewhere, behind a link, it stays there.
+///
+/// # Errors
+/// The link leads nowhere (a disk that is not there just now), or the file is not to be written to: a new file in its place
+/// would go against what the person has said.
+fn place(file: &Path) -> io::Result<PathBuf> {
+    let is_link = fs::symlink_metadata(file).is_ok_and(|found| found.is_symlink());
+    match fs::metadata(file) {
+        Ok(found) if found.permissions().readonly() => Err(io::ErrorKind::PermissionDenied.into()),
+        Ok(_) => fs::canonicalize(file),
+        Err(_) if is_link => Err(io::Error::other(t!("it is a link that leads nowhere"))),
+        Err(_) => Ok(file.to_owned()),
     }
 }
 
@@ -445,6 +459,29 @@ mod tests {
         let fault = store.change(|progress| progress.lessons.clear()).unwrap_err();
         assert_eq!(fault.why, "a newer mha has written it");
         assert_eq!(fs::read_to_string(folder.path().join(FILE)).unwrap(), newer);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_leads_nowhere_and_a_file_made_read_only_stay_as_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::in_folder(folder.path());
+        let file = folder.path().join(FILE);
+        std::os::unix::fs::symlink(folder.path().join("not mounted/progress.json"), &file).unwrap();
+        let fault = store.change(|progress| progress.lessons.clear()).unwrap_err();
+        assert_eq!(fault.why, "it is a link that leads nowhere");
+        assert!(fs::symlink_metadata(&file).unwrap().is_symlink());
+
+        fs::remove_file(&file).unwrap();
+        let kept = written(&Progress::default());
+        fs::write(&file, &kept).unwrap();
+        let mut locked = fs::metadata(&file).unwrap().permissions();
+        locked.set_readonly(true);
+        fs::set_permissions(&file, locked).unwrap();
+        let learn = |progress: &mut Progress| progress.lessons.entry("l".into()).or_default().left_at = 2;
+        let fault = store.change(learn).unwrap_err();
+        assert_eq!(fault.why, "its permissions do not allow it");
+        assert_eq!(fs::read_to_string(&file).unwrap(), kept);
     }
 
     #[cfg(unix)]
