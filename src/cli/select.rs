@@ -93,6 +93,9 @@ fn nothing_matches(pattern: &str, ids: &[StepId]) -> crate::fault::Faults {
         Some(near) => format!("did you mean {near}? Globs work too: head.2.*"),
         None => "use names as --summary lists them, or globs such as head.2.*".to_owned(),
     };
+    if let Some(fault) = beyond(pattern, ids) {
+        return fault.in_source("--steps").into();
+    }
     let last = ids.last().map(ToString::to_string).unwrap_or_default();
     Fault::new(
         format!("no step is called {pattern}"),
@@ -104,6 +107,27 @@ fn nothing_matches(pattern: &str, ids: &[StepId]) -> crate::fault::Faults {
     )
     .in_source("--steps")
     .into()
+}
+
+/// A head or a layer with a number that is too high: how many there are helps, a name that is spelled alike does not.
+fn beyond(pattern: &str, ids: &[StepId]) -> Option<Fault> {
+    let parts: Vec<&str> = pattern.split('.').collect();
+    let most = |kind: &str| match kind {
+        "head" => ids.iter().filter_map(|id| id.head()).map(|head| head.0 + 1).max(),
+        "layer" => ids.iter().filter_map(|id| id.layer).map(|layer| layer + 1).max(),
+        _ => None,
+    };
+    parts.windows(2).find_map(|pair| {
+        let &[kind, number] = pair else { return None };
+        let (most, number) = (most(kind)?, number.parse::<usize>().ok()?);
+        (number == 0 || number > most).then(|| {
+            Fault::new(
+                format!("there is no {kind} {number} ({pattern})"),
+                format!("this problem has {most}, counted from 1"),
+                format!("choose from {kind}.1 to {kind}.{most}"),
+            )
+        })
+    })
 }
 
 #[cfg(test)]
@@ -139,6 +163,19 @@ mod tests {
         assert_eq!(chosen(&["head.2.s*", "q"], &[]), ["q", "head.2.scores"]);
         assert_eq!(chosen(&["weights"], &[]), ["head.1.weights", "head.2.weights"]);
         assert_eq!(chosen(&["weights", "concat"], &[2]), ["head.2.weights", "concat"]);
+    }
+
+    #[test]
+    fn a_number_too_high_is_told_how_many_there_are() {
+        for (step, what) in
+            [("head.3.q", "there is no head 3 (head.3.q)"), ("head.0", "there is no head 0 (head.0)")]
+        {
+            let steps = [step.to_owned()];
+            let error =
+                Selection { steps: &steps, ..Selection::default() }.of(&two_heads().ids()).unwrap_err();
+            assert_eq!(error.0[0].what, what);
+            assert_eq!(error.0[0].why, "this problem has 2, counted from 1");
+        }
     }
 
     #[test]

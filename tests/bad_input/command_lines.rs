@@ -43,7 +43,7 @@ fn lessons_steps_heads_and_sequences_that_are_not_there() {
     case(
         "a step of a third head",
         &["trace", "--steps", "q,head.3.*"],
-        "no step is called head.3.*",
+        "there is no head 3 (head.3.*)",
         "--steps",
     );
     case("a step without a name", &["trace", "--steps", "q,,k"], "a step's name is empty", "--steps");
