@@ -287,6 +287,27 @@ fn the_report_names_the_step_and_the_mistake() {
     }
 }
 
+/// Head 2 of two-heads reads columns 3 and 4 of x: q = k = (1, 0), (0, 1), (0, 0). Its scaled scores are 1/√2 = 0.7071 on the
+/// diagonal of the first two rows and 0 elsewhere; e^0.7071 = 2.0281, so a weight is 2.0281/4.0281 = 0.5035 or 1/4.0281 =
+/// 0.2483, and 1/3 in the last row.
+#[test]
+fn the_right_numbers_of_one_head_are_told_from_a_mistake() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = "[[0.5035, 0.2483, 0.2483], [0.2483, 0.5035, 0.2483], [0.3333, 0.3333, 0.3333]]";
+    std::fs::write(folder.path().join("mine.yaml"), format!("weights: {rows}\n")).unwrap();
+    let run = run::run(folder.path(), &["check", "two-heads", "mine.yaml", "--width", "200"]);
+    assert_eq!(run.status, Some(1));
+    assert!(
+        run.out.contains("These are the right numbers of head 2 alone: weights holds all heads"),
+        "{}",
+        run.out
+    );
+    let off = rows.replace("0.5035", "0.5135");
+    std::fs::write(folder.path().join("mine.yaml"), format!("weights: {off}\n")).unwrap();
+    let run = run::run(folder.path(), &["check", "two-heads", "mine.yaml", "--width", "200"]);
+    assert!(!run.out.contains("alone"), "{}", run.out);
+}
+
 /// In two-heads the scores of every head are symmetric, so that a softmax down the columns gives the transpose of the
 /// right weights. Whoever made that mistake has not also summed the values over queries, which would need the weights
 /// to be right in another layout.

@@ -6,7 +6,7 @@
 use nalgebra::DMatrix;
 
 use super::Seen;
-use super::bench::Own;
+use super::bench::{Own, Value};
 use super::court::{Court, Judged, Leniency, order};
 use super::difference::{self, Difference, Pair};
 use super::fit::{self, Fit};
@@ -262,10 +262,30 @@ fn checked(court: &mut Court<'_>, exhibit: usize, judged: &Judged, scaled: bool,
         tolerance,
         shape: tensor.array.shape.clone(),
         expected: expected.map(shape).unwrap_or_default(),
+        one_head: (status == Status::Shape).then(|| one_head(court, exhibit, &values)).flatten(),
         how: judged.how.clone(),
         scaled,
         measured: measured.filter(|_| status != Status::Shape),
     }
+}
+
+/// The head whose right numbers a tensor holds, in a step that has a matrix a head; `None` where it is none of them, or has
+/// another shape than one of them.
+fn one_head(court: &mut Court<'_>, exhibit: usize, values: &[Value]) -> Option<usize> {
+    let tolerance = court.strictly(exhibit, values);
+    let array = &court.exhibits[exhibit].tensor.array;
+    let sizes: Vec<usize> = array.shape.iter().copied().filter(|size| *size != 1).collect();
+    let is_it = |value: &Value| {
+        let value = court.bench.get(*value);
+        let (rows, columns) = value.shape();
+        let own = [rows, columns].into_iter().filter(|size| *size != 1);
+        own.eq(sizes.iter().copied())
+            && array.data.iter().enumerate().all(|(at, theirs)| {
+                let ours = value[(at / columns, at % columns)];
+                *theirs == ours || (theirs - ours).abs() <= tolerance
+            })
+    };
+    (values.len() > 1).then(|| values.iter().position(is_it)).flatten()
 }
 
 /// What kind of difference a tensor shows, read in a certain way.

@@ -162,6 +162,7 @@ impl Told<'_> {
             tolerance: self.tolerance,
             shape: tensor.array.shape.clone(),
             expected: shape,
+            one_head: None,
             how: self.best.as_ref().map(|best| best.reading.how.clone()).unwrap_or_default(),
             scaled: self.scaled,
             measured: measured.map(|best| self.exhibit.measured(&best.reading, self.tolerance)),

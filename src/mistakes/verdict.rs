@@ -45,6 +45,8 @@ pub struct Checked {
     pub shape: Vec<usize>,
     /// The shape it should have.
     pub expected: Vec<usize>,
+    /// Where the axis of heads is missing: the head, from 0, whose right numbers these are.
+    pub one_head: Option<usize>,
     /// What had to be done to read it.
     pub how: Vec<Layout>,
     /// Whether it holds queries that are scaled already: harmless if the scores are not scaled again.

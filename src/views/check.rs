@@ -315,7 +315,15 @@ fn evidence(diagnosis: &Diagnosis, first: &Checked) -> String {
             expected = sizes(&first.expected)
         ),
     };
-    t!("%{said}.%{so_far}", said, so_far)
+    let alone = match first.one_head {
+        Some(head) => t!(
+            " These are the right numbers of head %{head} alone: %{step} holds all heads, one after the other.",
+            head = head + 1,
+            step = first.name
+        ),
+        None => String::new(),
+    };
+    format!("{}{alone}", t!("%{said}.%{so_far}", said, so_far))
 }
 
 /// The first letter large.
