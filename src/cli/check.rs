@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use super::lesson::{Files, Wanted};
 use super::model::ModelArgs;
 use super::output::{self, Content};
-use super::{Common, Ending, complete, lesson};
+use super::{Common, Ending, complete, lesson, patience};
 use crate::answers::{self, Answers, ORDER};
 use crate::fault::{Fault, Outcome, shell_word};
 use crate::lesson::builtin;
@@ -150,7 +150,7 @@ fn with_lesson(args: &CheckArgs) -> Outcome<Ending> {
     let known: Vec<Name> = ORDER.iter().copied().filter(|name| right.sheets(*name).is_some()).collect();
     let files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
     let answers = answers::read(&files, &args.map, &known)?;
-    let diagnosis = diagnose(&call, &plan, &answers);
+    let diagnosis = patience::searched(&plan, &args.common, || diagnose(&call, &plan, &answers));
     match args.format {
         CheckFormat::Json => output::write(&args.common, Content::Text, |out| {
             check_json::write(&problem.title, &known, &answers, &diagnosis, out)
