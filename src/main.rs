@@ -49,9 +49,11 @@ fn refusal(faults: &Faults, in_ascii: bool) -> ExitCode {
 
 /// Help goes to standard output as it is; what was typed wrongly is repeated with its control characters shown.
 fn usage(error: &clap::Error, typed: &[String]) -> ExitCode {
+    let in_ascii = typed.iter().any(|word| word == "--ascii");
     if !error.use_stderr() {
         let printed = match words::language() {
-            Language::En => error.print(),
+            Language::En if !in_ascii => error.print(),
+            Language::En => write!(std::io::stdout(), "{}", ascii(&mha::cli::help_page(error))),
             Language::Zh => write!(std::io::stdout(), "{}", mha::cli::help_page(error)),
         };
         return match printed.and_then(|()| std::io::stdout().flush()) {
@@ -62,7 +64,7 @@ fn usage(error: &clap::Error, typed: &[String]) -> ExitCode {
         };
     }
     if let Some(fault) = mha::cli::usage_fault(error, typed) {
-        return refusal(&fault.into(), typed.iter().any(|word| word == "--ascii"));
+        return refusal(&fault.into(), in_ascii);
     }
     for line in mha::cli::told(error).lines() {
         let _ = writeln!(std::io::stderr(), "{}", visible(line));

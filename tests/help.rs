@@ -315,6 +315,23 @@ fn the_contents_list_every_command_and_topic() {
     }
 }
 
+/// The page that a flag asks for is made before the flags are read.
+#[test]
+fn a_page_behind_a_flag_heeds_the_alphabet_too() {
+    for verb in mha::cli::Cli::command().get_subcommands() {
+        for help in ["--help", "-h"] {
+            let run = run(Path::new("."), &[verb.get_name(), help, "--ascii"]);
+            assert_eq!(run.status, Some(0), "{}: {}", verb.get_name(), run.err);
+            assert!(
+                run.out.is_ascii() && !run.out.contains("\\u{"),
+                "{} {help}: {}",
+                verb.get_name(),
+                run.out
+            );
+        }
+    }
+}
+
 #[test]
 fn pages_fit_any_width_and_alphabet() {
     for topic in topics().iter().map(String::as_str).chain(["trace", ""]) {

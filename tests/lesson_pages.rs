@@ -321,3 +321,12 @@ fn a_myth_is_refuted_on_a_page() {
         assert!(page.contains("More heads are always better.") && page.contains("mha params"), "{page}");
     }
 }
+
+/// Words of the lesson, of the steps and of the frame alike.
+#[test]
+fn a_lesson_in_markdown_is_ascii_where_that_is_asked_for() {
+    let room = room();
+    let page = render(room.path(), &["two-heads", "--format", "markdown", "--ascii"]);
+    assert!(page.contains("queries of head 1"), "{page}");
+    assert!(page.is_ascii() && !page.contains("\\u{"), "{page}");
+}

@@ -199,9 +199,7 @@ pub fn ascii(text: &str) -> String {
             '“' | '”' => plain.push('"'),
             '‘' | '’' => plain.push('\''),
             '‖' => plain.push_str("||"),
-            '⁻' => plain.push_str("^-"),
             'ⁿ' => plain.push_str("^n"),
-            '⁰' => plain.push_str("^0"),
             'ʳ' => plain.push_str("^r"),
             'ᶜ' => plain.push_str("^c"),
             'ᵇ' => plain.push_str("^b"),
@@ -217,7 +215,14 @@ pub fn ascii(text: &str) -> String {
                     plain.push(')');
                 }
             }
-            '²' => plain.push_str("^2"),
+            c if c == '⁻' || above(c).is_some() => {
+                // 10⁻¹² is a power of one number.
+                plain.push('^');
+                plain.push(above(c).unwrap_or('-'));
+                while let Some(digit) = letters.next_if(|c| above(*c).is_some()) {
+                    plain.extend(above(digit));
+                }
+            }
             '✓' => plain.push_str("ok"),
             '✗' => plain.push_str("no"),
             '•' => plain.push('*'),
@@ -255,6 +260,7 @@ mod tests {
         assert_eq!(ascii("S₁ = Q₁K₁ᵀ / √d_k · 3×2 → 3×3"), "S1 = Q1K1^T / sqrt(d_k) * 3x2 -> 3x3");
         assert_eq!(ascii("e^(5/(2√2)) · √(mean)"), "e^(5/(2sqrt(2))) * sqrt(mean)");
         assert_eq!(ascii("e⁰ ≥ eⁿ"), "e^0 >= e^n");
+        assert_eq!(ascii("n²·d_k, 1024³, 10⁻¹², 2⁻ⁿ"), "n^2*d_k, 1024^3, 10^-12, 2^-^n");
         assert_eq!(ascii("K₁⁽¹²⁾ᵀ"), "K1^(12)^T");
         assert_eq!(ascii("headᵢ = A Vᵢ"), "head_i = A V_i");
         assert_eq!(ascii("██▌ ██▎"), "### ##.");

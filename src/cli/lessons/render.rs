@@ -13,6 +13,7 @@ use crate::course::pages::{self, File, Format, Leaf};
 use crate::fault::{Fault, Outcome, reason};
 use crate::lesson::builtin;
 use crate::ops::Layout;
+use crate::views::page::ascii;
 use crate::words::{Language, language};
 
 #[derive(Debug, Args)]
@@ -73,6 +74,7 @@ pub(super) fn run(args: &RenderArgs) -> Outcome<Ending> {
     let leaves = names.iter().map(|name| leaf(name, args, format)).collect::<Outcome<Vec<Leaf>>>()?;
     let settled = |text: String| match format {
         Format::Html if common.ascii => pages::html_in_ascii(&text),
+        Format::Markdown if common.ascii => ascii(&text),
         _ => text,
     };
     match (folder, leaves.as_slice()) {
