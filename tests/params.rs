@@ -224,6 +224,10 @@ fn a_layers_figures_can_be_asked_for_as_a_models_can() {
     let a_token = flowing(&["--explain", "kv-cache-per-token"]);
     assert_eq!(a_token.trim(), "KV cache bytes per token = 2·layers·g·d_k·bytes = 2·6·8·64·2 = 12288");
     assert!(flowing(&["--explain", "kv-cache"]).contains("= 3145728"));
+    // the same name in two sections: 8·256² exponentials, and 4·256·512² + 2·256²·512 multiplications
+    let layer = shown(&["--explain", "one_layer"]);
+    assert!(layer.contains("one layer (exponentials) = h·n² = 8·256² = 524288\n"), "{layer}");
+    assert!(layer.contains("one layer (multiplications) = 335544320\n"), "{layer}");
     let of_model = flowing(&["llama-2-7b", "--explain", "q_proj"]);
     assert!(of_model.contains("h·d_k") && of_model.contains("= 16,777,216 parameters"), "{of_model}");
 }

@@ -37,7 +37,8 @@ pub fn markdown(report: &Report) -> io::Result<String> {
     Ok(part::markdown(&[part::Part::Table(table)]))
 }
 
-/// One figure of the report, or all of them, with its formula and the numbers put in.
+/// The figures of this name, or of this section (`multiplications`), or all of them, with formulas and the numbers put in.
+/// Where two sections have figures of one name, the section stands beside it.
 ///
 /// # Errors
 /// There is none of this name.
@@ -59,17 +60,25 @@ pub fn explained(report: &Report, id: &str) -> Outcome<String> {
         _ => id,
     };
     let mut text = String::new();
+    let is_shared = |name: &str| {
+        records.iter().filter(|record| record.get(1).is_some_and(|other| other == name)).count() > 1
+    };
     for record in &records {
-        if let [_, name, formula, factors, value] = &record[..]
-            && (id == "all" || tidy(name) == tidy(id))
+        if let [section, name, formula, factors, value] = &record[..]
+            && (id == "all" || tidy(name) == tidy(id) || tidy(section) == tidy(id))
         {
             let how = if formula.is_empty() { String::new() } else { format!("{formula} = {factors} = ") };
-            text.push_str(&format!("{name} = {how}{value}\n"));
+            let of = if is_shared(name) { format!(" ({section})") } else { String::new() };
+            text.push_str(&format!("{name}{of} = {how}{value}\n"));
         }
     }
     if text.is_empty() {
-        let names: Vec<String> =
-            records.iter().filter_map(|record| record.get(1).map(|name| tidy(name))).collect();
+        let mut names: Vec<String> = Vec::new();
+        for name in records.iter().filter_map(|record| record.get(1).map(|name| tidy(name))) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
         let shown: String = id.chars().take(40).collect();
         let near = nearest(&tidy(&shown), names.iter().map(String::as_str)).unwrap_or("all");
         let why = format!("these are: {}", names.join(", "));
