@@ -97,13 +97,13 @@ impl std::error::Error for Faults {}
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "error: {}", visible(&self.what))?;
+        writeln!(f, "error: {}", told(&self.what))?;
         if let Some(place) = &self.place {
             place.fmt(f)?;
         }
         for (word, text) in [("why", &self.why), ("try", &self.remedy)] {
             if !text.is_empty() {
-                writeln!(f, "  {word}: {}", visible(text))?;
+                writeln!(f, "  {word}: {}", told(text))?;
             }
         }
         Ok(())
@@ -112,12 +112,12 @@ impl fmt::Display for Fault {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "  --> {}", visible(&self.source))?;
+        write!(f, "  --> {}", told(&self.source))?;
         if let Some((line, column)) = self.line_column {
             write!(f, ":{line}:{column}")?;
         }
         if !self.path.is_empty() {
-            write!(f, " ({})", visible(&self.path))?;
+            write!(f, " ({})", told(&self.path))?;
         }
         writeln!(f)?;
         let text = self.text.as_ref().filter(|text| !text.trim().is_empty());
@@ -133,6 +133,31 @@ impl fmt::Display for Place {
         }
         Ok(())
     }
+}
+
+/// A word of more letters than this is cut where a fault repeats it: whoever typed it, or whose file holds it, knows it by its
+/// ends. Paths that people have are shorter.
+const LONG_WORD: usize = 400;
+
+/// How much of each end of a [`LONG_WORD`] is shown.
+const ENDS: usize = 100;
+
+/// A part of a fault, as it is shown: what is in it is [`visible`], and no word of it fills the screen.
+fn told(text: &str) -> String {
+    let shown = visible(text);
+    if shown.len() <= LONG_WORD {
+        return shown;
+    }
+    let short = |word: &str| {
+        let letters = word.chars().count();
+        if letters <= LONG_WORD {
+            return word.to_owned();
+        }
+        let (start, end): (String, String) =
+            (word.chars().take(ENDS).collect(), word.chars().skip(letters - ENDS).collect());
+        format!("{start}…{end} ({letters} letters)")
+    };
+    shown.split(' ').map(short).collect::<Vec<_>>().join(" ")
 }
 
 /// The most characters without a width of their own that stand upon one that has a width: letters of no script carry more,
@@ -165,6 +190,13 @@ pub fn visible(text: &str) -> String {
         }
     }
     shown
+}
+
+/// `1 number`, `2 numbers`: in English, as faults and the files that programs read are.
+pub fn counted(count: impl fmt::Display, noun: &str) -> String {
+    let count = count.to_string();
+    let ending = if count == "1" { "" } else { "s" };
+    format!("{count} {noun}{ending}")
 }
 
 /// A name as a person types it into a shell.
@@ -329,6 +361,17 @@ mod tests {
 
     use super::*;
     use crate::hostile::texts;
+
+    #[test]
+    fn a_word_that_fills_the_screen_is_shown_by_its_ends() {
+        let long = format!("{}{}", "a".repeat(70_000), "z".repeat(50_000));
+        let shown =
+            Fault::new(format!("there is no lesson called {long}"), "", "").in_source(&long).to_string();
+        let cut = format!("{}…{} (120000 letters)", "a".repeat(100), "z".repeat(100));
+        assert_eq!(shown, format!("error: there is no lesson called {cut}\n  --> {cut}\n"));
+        let path = "d/".repeat(150);
+        assert_eq!(Fault::new(&path, "", "").to_string(), format!("error: {path}\n"));
+    }
 
     #[test]
     fn a_fault_says_what_where_why_and_what_to_try() {

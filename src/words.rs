@@ -24,6 +24,7 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::sync::OnceLock;
 
 /// The tables, a part of the binary.
@@ -141,6 +142,30 @@ macro_rules! t {
     };
 }
 pub(crate) use t;
+
+/// `1 token`, `1,024 tokens`: a number as the page writes it, with its noun.
+pub fn tokens(count: impl Display) -> String {
+    match count.to_string().as_str() {
+        "1" => t!("1 token"),
+        count => t!("%{count} tokens", count),
+    }
+}
+
+/// `1 head`, `8 heads`.
+pub fn heads(count: impl Display) -> String {
+    match count.to_string().as_str() {
+        "1" => t!("1 head"),
+        count => t!("%{count} heads", count),
+    }
+}
+
+/// `1 layer`, `12 layers`.
+pub fn layers(count: impl Display) -> String {
+    match count.to_string().as_str() {
+        "1" => t!("1 layer"),
+        count => t!("%{count} layers", count),
+    }
+}
 
 /// Marks English words in a constant, which [`say`] translates where they are shown.
 macro_rules! n {

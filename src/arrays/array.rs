@@ -132,11 +132,6 @@ pub(super) fn checked_count(shape: &[usize]) -> Result<usize, Fault> {
     ))
 }
 
-/// `1 number`, `3 numbers`.
-pub(super) fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

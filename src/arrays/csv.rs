@@ -8,9 +8,8 @@ use std::path::Path;
 
 use ::csv::{ReaderBuilder, StringRecord, Trim};
 
-use super::array::counted;
 use super::{Array, Kind, file, numbers};
-use crate::fault::{Fault, Faults, Outcome, Place, visible};
+use crate::fault::{Fault, Faults, Outcome, Place, counted, visible};
 use crate::limits;
 
 /// The matrix of a CSV file (rows × columns).

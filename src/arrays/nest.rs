@@ -4,9 +4,8 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::array::counted;
 use super::{Array, BLANK, Kind, numbers};
-use crate::fault::Fault;
+use crate::fault::{Fault, counted};
 use crate::limits;
 
 /// What stands for a bare `NaN` between the reader of JSON and this one; as long as the word when in quotes.

@@ -17,7 +17,7 @@ use crate::heads::{Measure, Role, Survey, View};
 use crate::model::{Model, Passage, Text};
 use crate::views::page::Layout;
 use crate::views::{heads, heads_html, heads_json, part};
-use crate::words::t;
+use crate::words::{self, t};
 
 /// Say what each head of a model does on a text: positions, anchors, repetition, induction
 #[derive(Debug, Args)]
@@ -246,7 +246,7 @@ fn surveyed(args: &HeadsArgs, model: &Model) -> Outcome<Read> {
         return Err(fault.in_source(path.display().to_string()).into());
     };
     let read = match survey.texts {
-        1 => t!("1 text of %{tokens} tokens", tokens = survey.tokens),
+        1 => t!("1 text of %{tokens}", tokens = words::tokens(survey.tokens)),
         texts => t!("%{texts} texts of %{tokens} tokens together", texts, tokens = survey.tokens),
     };
     Ok(Read { survey, read, skipped, first })

@@ -2,8 +2,9 @@
 
 use super::arrays_in::Source;
 use super::file::File;
-use super::reader::{Reader, Spot, counted};
+use super::reader::{Reader, Spot};
 use super::sizes::Sizes;
+use crate::fault::counted;
 use crate::limits::{KEPT_NUMBERS, LESSON_HEADS, MATRIX_NUMBERS};
 
 /// Refuses problems too large to compute, matrix by matrix and all together.

@@ -7,9 +7,9 @@ use nalgebra::DMatrix;
 use serde_yaml::{Mapping, Value};
 
 use super::quantity::{Figure, Numbers};
-use super::reader::{Reader, counted};
+use super::reader::Reader;
 use super::{Language, Options, Problem, Quantity, file, guard, rules};
-use crate::fault::{Fault, Faults, Outcome, Place};
+use crate::fault::{Fault, Faults, Outcome, Place, counted};
 use crate::limits::FAULTS;
 use crate::plan::StepId;
 

@@ -2,8 +2,9 @@
 
 use serde_yaml::Value;
 
-use super::reader::{Node, Reader, Spot, counted, describe};
+use super::reader::{Node, Reader, Spot, describe};
 use crate::arrays::{Array, Kind};
+use crate::fault::counted;
 use crate::limits::MATRIX_NUMBERS;
 
 /// After so many faults in one array the rest is only counted.

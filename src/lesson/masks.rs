@@ -6,9 +6,10 @@ use serde_yaml::Value;
 use super::arrays_in::{self, Draw, Typed, sizes};
 use super::literal::Cells;
 use super::random::Stream;
-use super::reader::{Node, Reader, Spot, counted, near, whole_number};
+use super::reader::{Node, Reader, Spot, near, whole_number};
 use super::sizes::Sizes;
 use crate::arrays::Array;
+use crate::fault::counted;
 use crate::limits::MASK_REACH;
 use crate::plan::spec::{Alignment, Mask};
 

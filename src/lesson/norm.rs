@@ -3,8 +3,9 @@
 use super::arrays_in::{self, Draw, Typed};
 use super::literal::Cells;
 use super::random::Stream;
-use super::reader::{Node, Reader, counted};
+use super::reader::{Node, Reader};
 use super::sizes::Sizes;
+use crate::fault::counted;
 use crate::plan::spec::{NormScope, QkNorm};
 
 /// A norm of queries and keys before the sizes are known.

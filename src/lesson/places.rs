@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 
-use super::reader::{Spot, clipped, counted};
-use crate::fault::{Fault, Place};
+use super::reader::{Spot, clipped};
+use crate::fault::{Fault, Place, counted};
 
 /// A longer line is not shown beside its fault.
 const LONGEST_LINE: usize = 10_000;

@@ -8,10 +8,11 @@ use super::arrays_in::{Draw, Source, Typed, sizes as in_words};
 use super::file::File;
 use super::packing::Unpacked;
 use super::random::Stream;
-use super::reader::{Given, Reader, counted};
+use super::reader::{Given, Reader};
 use super::rules::Matrices;
 use super::sizes::Sizes;
 use crate::arrays::Array;
+use crate::fault::counted;
 use crate::plan::{Name, Projection, StepId};
 
 /// What a projection must be, and how the formula that needs it is written.

@@ -371,11 +371,6 @@ fn or_list(words: &[&str]) -> String {
     }
 }
 
-/// `1 number`, `2 numbers`.
-pub(super) fn counted(count: usize, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
-}
-
 /// A whole number, also where it is written 4.0.
 pub(super) fn whole_number(value: &Value) -> Option<i128> {
     let Value::Number(number) = value else { return None };

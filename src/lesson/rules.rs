@@ -14,10 +14,10 @@ use super::norm::vector;
 use super::positions;
 use super::projections;
 use super::random::Stream;
-use super::reader::{Given, Reader, Spot, counted};
+use super::reader::{Given, Reader, Spot};
 use super::sizes::{self, Sequences, Sizes, Start};
 use super::{Labels, Problem};
-use crate::fault::Fault;
+use crate::fault::{Fault, counted};
 use crate::plan::spec::{FullyMaskedRows, Positions, Scale};
 use crate::plan::{Attention, Call, Name, StepId, attention};
 

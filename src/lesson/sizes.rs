@@ -4,8 +4,9 @@ use super::arrays_in::{Draw, Source, Typed, sizes};
 use super::budget;
 use super::file::File;
 use super::random::Stream;
-use super::reader::{Given, Reader, Spot, counted};
+use super::reader::{Given, Reader, Spot};
 use crate::arrays::Array;
+use crate::fault::counted;
 
 /// Every size of an attention call; products of them are known to be small enough.
 #[derive(Debug, Clone, PartialEq, Eq)]

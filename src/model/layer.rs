@@ -8,7 +8,7 @@ use crate::fault::{Fault, Outcome};
 use crate::lesson::{Labels, Problem};
 use crate::plan::{Attention, Call, Inputs, Layers, Name, NormPlace, Projection, Shapes, StepId, names};
 use crate::trace::Trace;
-use crate::words::t;
+use crate::words::{self, t};
 
 /// Whether a layer keeps its number in the names of its steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,26 +111,28 @@ impl Task<'_> {
     /// What the model is and what it reads, in a sentence.
     fn summary(&self) -> String {
         let attention = &self.call.attention;
-        let (layers, family) = (self.num_layers(), self.model.blueprint.family);
+        let family = self.model.blueprint.family;
+        let (layers, heads) = (words::layers(self.num_layers()), words::heads(attention.num_heads));
+        let tokens = words::tokens(self.passage.ids.len());
         match attention.num_kv_heads == attention.num_heads {
             true => t!(
-                "%{family}: %{layers} layers of %{heads} heads, d_model %{d_model}, d_k %{d_k}; %{tokens} tokens.",
+                "%{family}: %{layers} of %{heads}, d_model %{d_model}, d_k %{d_k}; %{tokens}.",
                 family,
                 layers,
-                heads = attention.num_heads,
+                heads,
                 d_model = attention.d_model,
                 d_k = attention.d_k,
-                tokens = self.passage.ids.len()
+                tokens
             ),
             false => t!(
-                "%{family}: %{layers} layers of %{heads} heads on %{kv_heads} key/value heads, d_model %{d_model}, d_k %{d_k}; %{tokens} tokens.",
+                "%{family}: %{layers} of %{heads} on %{kv_heads} key/value heads, d_model %{d_model}, d_k %{d_k}; %{tokens}.",
                 family,
                 layers,
-                heads = attention.num_heads,
+                heads,
                 kv_heads = attention.num_kv_heads,
                 d_model = attention.d_model,
                 d_k = attention.d_k,
-                tokens = self.passage.ids.len()
+                tokens
             ),
         }
     }

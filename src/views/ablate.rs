@@ -283,6 +283,7 @@ fn changes(report: &Report<'_>, step: StepId, change: &Change, out: &mut dyn Wri
 /// What the loss is the mean of, in a sentence.
 pub(super) fn loss_words(measured: Measured, count: usize) -> String {
     match measured {
+        Measured::Next if count == 1 => t!("The loss is −ln p of the token after the first, in nats."),
         Measured::Next => {
             t!("The loss is the mean of −ln p over the %{count} tokens after the first, in nats.", count)
         }

@@ -154,8 +154,8 @@ fn introduction(ranking: &Ranking<'_>, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{}", page.paragraph(&meaning(ranking.with, ranking.tokens), 0))?;
     if let Some((loss, measured, count)) = ranking.loss {
         let loss = super::number::number(loss, page.digits);
-        let words = t!("The loss as it is: %{loss}.", loss);
-        write!(out, "{}", page.paragraph(&format!("{words} {}", loss_words(measured, count)), 0))?;
+        let words = t!("The loss as it is: %{loss}. %{meaning}", loss, meaning = loss_words(measured, count));
+        write!(out, "{}", page.paragraph(&words, 0))?;
     }
     Ok(())
 }

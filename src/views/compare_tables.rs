@@ -18,13 +18,22 @@ pub(super) fn weights(comparison: &Comparison<'_>, side: &Compared, out: &mut dy
     let heads = measure::weights(&side.trace, comparison.sequence);
     let keys = heads.first().map_or(0, View::ncols);
     for (head, value) in heads.iter().enumerate() {
-        let words = t!(
-            "%{variant} · attention weights of head %{head} · entropy in bits, even over all %{keys} keys is %{even}",
-            variant = side.variant,
-            head = head + 1,
-            keys,
-            even = number(libm::log2(keys as f64), page.digits)
-        );
+        let even = number(libm::log2(keys as f64), page.digits);
+        let (variant, head_number) = (side.variant, head + 1);
+        let words = match keys {
+            1 => t!(
+                "%{variant} · attention weights of head %{head} · entropy in bits, of one key always 0",
+                variant,
+                head = head_number
+            ),
+            _ => t!(
+                "%{variant} · attention weights of head %{head} · entropy in bits, even over all %{keys} keys is %{even}",
+                variant,
+                head = head_number,
+                keys,
+                even
+            ),
+        };
         heading(&words, page, out)?;
         let mut lines: Vec<Vec<String>> = Vec::new();
         for r in 0..value.nrows() {

@@ -177,6 +177,7 @@ fn legend() -> String {
 
 fn table_title(shown: &Shown<'_>) -> String {
     match shown.listed.len() == shown.of {
+        true if shown.of == 1 => t!("The one head"),
         true => t!("All %{count} heads, by %{sort}", count = shown.of, sort = shown.sort),
         false => t!(
             "%{count} of %{all} heads, by %{sort} (--top %{all} shows all)",

@@ -3,7 +3,7 @@
 use super::grid::Side::{Left, Right};
 use super::model::{Shown, count, dtypes, has_latent, share_of};
 use super::part::{Part, Table};
-use crate::fault::Outcome;
+use crate::fault::{Outcome, counted};
 use crate::params::architecture::cache::{Kind, Row};
 use crate::params::architecture::flops::Products;
 use crate::params::architecture::parallel::Share;
@@ -105,16 +105,15 @@ fn cached(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
         }
     }
     all.push(Part::Table(table));
-    let sequences =
-        if run.batch == 1 { "1 sequence".into() } else { format!("{} sequences", count(run.batch)) };
+    let sequences = counted(count(run.batch), "sequence");
     let encoder = if plan.cross.is_empty() {
         String::new()
     } else {
-        format!(", {} tokens in the encoder (--source-len)", count(run.source_len))
+        format!(", {} in the encoder (--source-len)", counted(count(run.source_len), "token"))
     };
     all.push(Part::Say(format!(
-        "All: {sequences} of {} tokens{encoder}; others with --batch, --seq-len, --kv-dtype.",
-        count(run.seq_len)
+        "All: {sequences} of {}{encoder}; others with --batch, --seq-len, --kv-dtype.",
+        counted(count(run.seq_len), "token")
     )));
     if let Some(context) = model.context.filter(|context| run.seq_len > *context) {
         all.push(Part::Say(format!("The config goes to {} tokens only.", count(context))));
@@ -157,7 +156,7 @@ fn fits(shown: &Shown, room: &Room, all: &mut Vec<Part>) {
     table.row(format!("weights in {}", run.dtype), vec![count(room.weights), shown.size(room.weights)]);
     table.row("left beside them", vec![count(left), shown.size(left)]);
     if model.cache().is_some() {
-        let sequences = if run.batch == 1 { "1 sequence".into() } else { format!("{} sequences", run.batch) };
+        let sequences = counted(count(run.batch), "sequence");
         let length = match room.longest {
             None => vec!["none".into(), "not even one token fits".into()],
             Some(u64::MAX) => vec!["any".into(), "its cache stops growing".into()],
@@ -168,8 +167,10 @@ fn fits(shown: &Shown, room: &Room, all: &mut Vec<Part>) {
             Some(u64::MAX) | None => "any".into(),
             Some(batch) => count(batch),
         };
-        table
-            .row(format!("most sequences of {} tokens", count(run.seq_len)), vec![batch, "sequences".into()]);
+        table.row(
+            format!("most sequences of {}", counted(count(run.seq_len), "token")),
+            vec![batch, "sequences".into()],
+        );
     }
     all.push(Part::Table(table));
     if let (Some(context), Some(longest)) = (model.context, room.longest)
@@ -187,7 +188,7 @@ fn fits(shown: &Shown, room: &Room, all: &mut Vec<Part>) {
 
 fn devices(shown: &Shown, share: &Share, all: &mut Vec<Part>) -> Outcome<()> {
     let (model, run) = (shown.model, &shown.run);
-    all.push(Part::Title(format!("Cut between {} devices (tensor parallel)", share.devices)));
+    all.push(Part::Title(format!("Cut between {} (tensor parallel)", counted(share.devices, "device"))));
     let possible: Vec<String> = model.possible_devices().iter().map(u64::to_string).collect();
     if !share.hindrances.is_empty() {
         all.push(Part::Caption(format!(
@@ -236,7 +237,10 @@ pub(super) fn compute(shown: &Shown, all: &mut Vec<Part>) -> Outcome<()> {
     } else {
         String::new()
     };
-    all.push(Part::Caption(format!("One pass over a sequence of {} tokens{encoder}", count(run.seq_len))));
+    all.push(Part::Caption(format!(
+        "One pass over a sequence of {}{encoder}",
+        counted(count(run.seq_len), "token")
+    )));
     let columns = [("multiply-adds", Right), ("FLOPs", Right), ("share", Right)];
     let mut table = Table::new("", &columns);
     let total = full.all()?;

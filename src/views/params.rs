@@ -8,7 +8,7 @@ use super::params_memory;
 use crate::fault::visible;
 use crate::params::report::{Compute, Parameters, Report};
 use crate::params::{Figure, Key, Kind, Layer, Origin};
-use crate::words::{say, t};
+use crate::words::{self, say, t};
 
 /// How much a page says beside its tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,7 +142,7 @@ pub(super) fn all(layers: u64) -> String {
 }
 
 fn heads(number: u64) -> String {
-    if number == 1 { t!("1 head") } else { t!("%{heads} heads", heads = count(number)) }
+    words::heads(count(number))
 }
 
 fn heading(sheet: &mut Sheet, report: &Report) {
@@ -358,7 +358,11 @@ fn compute(sheet: &mut Sheet, report: &Report) {
         &report.compute;
     let (layer, shape) = (&report.shape.layer, &report.shape);
     let batch = if shape.batch == 1 { String::new() } else { format!(", B = {}", count(shape.batch)) };
-    sheet.heading(&t!("3. Work of one layer on n = %{n} tokens%{batch}", n = count(shape.seq_len), batch));
+    sheet.heading(&t!(
+        "3. Work of one layer on n = %{tokens}%{batch}",
+        tokens = words::tokens(count(shape.seq_len)),
+        batch
+    ));
     let many = if layer.num_heads == 1 { t!("this layer") } else { heads(layer.num_heads) };
     let (formula, factors, wide) = (t!("formula"), t!("factors"), t!("1 wide head"));
     let columns =

@@ -7,7 +7,7 @@ use super::params::{Sheet, all, count};
 use crate::params::report::{Memory, Report};
 use crate::params::sweep::{Column, MEASURED_IN, Sweep};
 use crate::params::{Figure, Key, Kind};
-use crate::words::{say, t};
+use crate::words::{self, say, t};
 
 /// `12 KiB`.
 fn size(value: u64) -> String {
@@ -57,9 +57,9 @@ pub(super) fn memory(sheet: &mut Sheet, report: &Report) {
         batch => t!("%{batch} sequences", batch = count(batch)),
     };
     sheet.say(&t!(
-        "All: %{sequences} of %{tokens} tokens (--batch, --seq-len, --kv-dtype).",
+        "All: %{sequences} of %{tokens} (--batch, --seq-len, --kv-dtype).",
         sequences,
-        tokens = count(shape.seq_len)
+        tokens = words::tokens(count(shape.seq_len))
     ));
 }
 

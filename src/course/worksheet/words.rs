@@ -68,7 +68,7 @@ pub(super) fn to_fill_in(digits: usize) -> Vec<String> {
 pub(super) fn sizes(attention: &Attention, queries: usize, keys: usize) -> String {
     let Attention { d_model, num_heads, num_kv_heads, d_k, d_v, .. } = attention;
     let tokens = match queries == keys {
-        true => t!("%{count} tokens", count = queries),
+        true => words::tokens(queries),
         false => t!("%{queries} queries, %{keys} keys", queries = queries, keys = keys),
     };
     let shared = match num_kv_heads == num_heads {

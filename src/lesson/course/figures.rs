@@ -3,10 +3,11 @@
 use serde_yaml::Value;
 
 use super::super::places::walk;
-use super::super::reader::{Node, Reader, counted, describe};
+use super::super::reader::{Node, Reader, describe};
 use super::parts::sentence;
 use super::runs::{change, missing, word};
 use super::{Course, Figure, Figures, Line, Part, Plot, Timing};
+use crate::fault::counted;
 use crate::lesson::Quantity;
 use crate::limits::PLOT_VALUES;
 

@@ -2,13 +2,14 @@
 
 use serde_yaml::Value;
 
-use super::super::reader::{Node, Reader, counted, describe, near};
+use super::super::reader::{Node, Reader, describe, near};
 use super::super::{sentence, story};
 use super::figures::{plot, table, timing};
 use super::questions::question;
 use super::runs::word;
 use super::tasks::task;
 use super::{Command, Look, Part, Shown};
+use crate::fault::counted;
 use crate::limits::LESSON_SIZE;
 
 /// The keys that say what a part is.

@@ -9,10 +9,10 @@ use serde::de::{
 };
 
 use super::safetensors::stored;
-use super::{Kind, StoredTensor, WeightFile, clipped, doubled_tensor, format, listed, packed, some};
+use super::{Kind, StoredTensor, WeightFile, clipped, doubled_tensor, format, listed, packed};
 use crate::arrays::safetensors::contents;
 use crate::arrays::{self, AGAIN, Opened};
-use crate::fault::{Fault, Faults, Outcome, Place, no_json};
+use crate::fault::{Fault, Faults, Outcome, Place, counted, no_json};
 use crate::limits;
 
 /// All tensors that an index names, in the order of the files' names.
@@ -42,7 +42,7 @@ pub(super) fn open(path: &Path) -> Outcome<WeightFile> {
     if left_out > 0 {
         notes.push(format!(
             "The files hold {} that the index does not name; not counted.",
-            some(left_out, "tensor")
+            counted(left_out, "tensor")
         ));
     }
     let mut file = WeightFile {
@@ -97,7 +97,7 @@ fn tensors_of(shard: &Path, wanted: &[&str]) -> Outcome<(Vec<StoredTensor>, usiz
     let mut missing: Vec<&str> = missing.into_iter().collect();
     missing.sort_unstable();
     Err(Fault::new(
-        format!("the file lacks {}: {}", some(missing.len(), "tensor"), listed(&missing)),
+        format!("the file lacks {}: {}", counted(missing.len(), "tensor"), listed(&missing)),
         "the index says that it holds them",
         "download the index and all files of the same revision",
     )
@@ -113,7 +113,7 @@ fn all_there(index: &Index, folder: &Path, path: &Path) -> Outcome<()> {
         faults.extend(missing.map(|(shard, tensors)| {
             Fault::new(
                 format!("{shard} is missing"),
-                format!("{} of the index stand in it", some(tensors.len(), "tensor")),
+                format!("{} of the index stand in it", counted(tensors.len(), "tensor")),
                 "download it into the folder of the index",
             )
         }));
@@ -121,7 +121,7 @@ fn all_there(index: &Index, folder: &Path, path: &Path) -> Outcome<()> {
     let more = faults.len().saturating_sub(limits::SHOWN);
     faults.truncate(limits::SHOWN);
     if let Some(last) = faults.last_mut().filter(|_| more > 0) {
-        last.why = format!("and {} more are missing or misnamed", some(more, "file"));
+        last.why = format!("and {} more are missing or misnamed", counted(more, "file"));
     }
     if faults.is_empty() {
         Ok(())

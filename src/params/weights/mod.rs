@@ -133,11 +133,6 @@ fn clipped(value: &str) -> String {
     kept
 }
 
-/// `3 tensors`, `1 tensor`.
-fn some(count: usize, thing: &str) -> String {
-    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
-}
-
 /// The first few names, and how many more there are.
 fn listed(names: &[&str]) -> String {
     const SHOWN: usize = 5;

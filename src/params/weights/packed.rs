@@ -1,7 +1,8 @@
 //! Quantised checkpoints: several weights in one stored number, scales beside them. Their stored count is not
 //! the parameter count, and their tensors' names tell.
 
-use super::{StoredTensor, some};
+use super::StoredTensor;
+use crate::fault::counted;
 
 /// A way of quantising, and what it leaves in a file.
 struct Scheme {
@@ -94,7 +95,7 @@ pub(super) fn found_in(tensors: &[StoredTensor]) -> (Option<&'static str>, Vec<S
         "The weights are quantised ({name}): {}; {} with {numbers} numbers are scales and the like. The stored count \
          is not the parameter count.",
         scheme.says,
-        some(beside, "tensor"),
+        counted(beside, "tensor"),
     );
     (Some(name), vec![note])
 }

@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::folder::part_of;
-use super::{Kind, WeightFile, doubled_tensor, file_name, ggml, some};
+use super::{Kind, WeightFile, doubled_tensor, file_name, ggml};
 use crate::arrays::{self, Opened};
-use crate::fault::{Fault, Faults, Outcome, Place};
+use crate::fault::{Fault, Faults, Outcome, Place, counted};
 use crate::limits;
 use header::Header;
 pub(crate) use value::List;
@@ -166,7 +166,7 @@ fn notes(header: &Header, path: &Path) -> Vec<String> {
     if numbers > 0 {
         notes.push(format!(
             "{} with {numbers} numbers {} factors of the rotary positions, which are computed, not learned.",
-            some(factors.len(), "tensor"),
+            counted(factors.len(), "tensor"),
             if factors.len() == 1 { "holds" } else { "hold" }
         ));
     }
