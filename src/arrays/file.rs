@@ -66,6 +66,13 @@ pub(crate) fn text_of_stdin(limit: u64) -> Outcome<String> {
     Ok(text.strip_prefix('\u{feff}').map(ToOwned::to_owned).unwrap_or(text))
 }
 
+/// Whether reading could wait without end: a pipe that nobody writes to, a device. What the shell hands over is open already.
+pub(crate) fn could_wait_for_ever(path: &Path, found: &Metadata) -> bool {
+    let handed_over =
+        path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd") || path == Path::new("/dev/stdin");
+    !found.is_file() && !found.is_dir() && !handed_over
+}
+
 /// The file as a whole, as the person named it.
 pub(crate) fn place(path: &Path) -> Place {
     Place { source: path.display().to_string(), ..Place::default() }
@@ -112,13 +119,18 @@ fn not_a_file(found: &Metadata) -> Option<Fault> {
 fn unreadable(path: &Path, error: &io::Error) -> Fault {
     let fault = match error.kind() {
         io::ErrorKind::NotFound => Fault::new("there is no such file", "", did_you_mean(path)),
-        io::ErrorKind::PermissionDenied => {
-            Fault::new("the file may not be read", "its permissions do not allow it", "allow reading it")
-        }
+        io::ErrorKind::PermissionDenied => Fault::new(
+            "the file cannot be read",
+            reason(error),
+            "allow reading it, or copy it to a place of yours",
+        ),
         _ => Fault::new("the file cannot be read", reason(error), "check the path"),
     };
     fault.at(place(path))
 }
+
+/// Endings of files that are taken for one another: of numbers, and of lessons.
+const READ: &[&str] = &["npy", "npz", "safetensors", "csv", "json", "yaml", "yml", "gguf"];
 
 /// What to try instead of a file that is not there: the name beside it that is most like it.
 pub(crate) fn did_you_mean(path: &Path) -> String {
@@ -131,8 +143,16 @@ pub(crate) fn did_you_mean(path: &Path) -> String {
             entries.take(1_000).flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect()
         })
         .unwrap_or_default();
-    // An ending in common makes no two names alike.
+    // An ending in common makes no two names alike, and a name alike is no help where the file is of another kind.
     let wanted = stem(path);
+    let ending = |path: &Path| path.extension().map(|ending| ending.to_ascii_lowercase());
+    let could_be_it = |name: &&String| match ending(path) {
+        None => true,
+        Some(asked) => ending(Path::new(name)).is_some_and(|other| {
+            other == asked || [asked, other].iter().all(|one| READ.iter().any(|known| one == *known))
+        }),
+    };
+    let neighbours: Vec<String> = neighbours.iter().filter(could_be_it).cloned().collect();
     let stems = neighbours.iter().map(|name| name.rsplit_once('.').map_or(name.as_str(), |(stem, _)| stem));
     let near = nearest(&wanted, stems);
     match near.and_then(|near| neighbours.iter().find(|name| name.starts_with(near))) {

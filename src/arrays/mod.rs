@@ -25,7 +25,8 @@ mod witnesses;
 pub use array::{Array, BLANK, Kind, is_blank};
 pub use document::Document;
 pub(crate) use file::{
-    AGAIN, Opened, TO_UTF8, UTF16, did_you_mean, failed_read, is_utf16, open, place, text, text_of_stdin,
+    AGAIN, Opened, TO_UTF8, UTF16, could_wait_for_ever, did_you_mean, failed_read, is_utf16, open, place,
+    text, text_of_stdin,
 };
 pub(crate) use inputs::{reads, was_read};
 pub(crate) use nest::{nested_with_blanks, stands_for_a_blank};

@@ -106,10 +106,7 @@ fn open(path: &Path) -> Result<File, Fault> {
         let why = "a lesson is one file";
         return Err(Fault::new(format!("{} is a folder", path.display()), why, "name a lesson file in it"));
     }
-    // A pipe that nobody writes to would keep us waiting for ever; what the shell hands over is open already.
-    let handed_over =
-        path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd") || path == "/dev/stdin";
-    if !found.is_file() && !handed_over {
+    if arrays::could_wait_for_ever(path, &found) {
         let what = format!("{} is a pipe or a device, not a file", path.display());
         return Err(Fault::new(
             what,

@@ -32,7 +32,8 @@ impl Mistake {
             Some(near) => format!("did you mean {near}? mha mistakes lists them all"),
             None => "mha mistakes lists them all".to_owned(),
         };
-        Err(Fault::new(what, "", remedy).into())
+        let why = format!("none of the {} known mistakes has this name", catalogue::all().count());
+        Err(Fault::new(what, why, remedy).into())
     }
 
     /// Lines of code that mend it: one, or several that do the same.

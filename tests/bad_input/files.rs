@@ -162,6 +162,9 @@ mod unix {
             "projections.w_q.file names w.npy, which is not a file",
             "lesson.yaml:3:21 (projections.w_q.file)",
         );
+        pipe(&room.path().join("texts"));
+        let run = run::run(room.path(), &["heads", "--model", "induction", "--texts", "texts"]);
+        refused("texts", &run, "the texts cannot be read", Some("texts"));
     }
 
     /// A page is moved to its place, and would take the device's.

@@ -1,5 +1,6 @@
 //! Many texts, one a line, and how far they are read.
 
+use std::fs;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -24,7 +25,11 @@ pub(super) fn lines(path: &Path) -> Outcome<Vec<(usize, String)>> {
     let input: Box<dyn Read> = match path.as_os_str() == "-" {
         true => Box::new(std::io::stdin().lock()),
         false => {
-            let file = std::fs::File::open(path).map_err(unreadable)?;
+            if fs::metadata(path).is_ok_and(|found| arrays::could_wait_for_ever(path, &found)) {
+                let why = "it is a pipe or a device, and reading it could wait for ever";
+                return Err(refused(UNREADABLE, why.to_owned(), NAME_ONE));
+            }
+            let file = fs::File::open(path).map_err(unreadable)?;
             arrays::reads(path);
             Box::new(file)
         }
