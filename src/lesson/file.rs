@@ -8,6 +8,7 @@ use super::course::{self, Course};
 use super::layers::{self, TypedLayers};
 use super::literal::Cells;
 use super::masks::{self, TypedMask};
+use super::no_lesson;
 use super::norm::{self, TypedNorm};
 use super::packing::{self, Packed};
 use super::positions::{self, TypedPositions};
@@ -20,6 +21,26 @@ use crate::plan::spec::{FullyMaskedRows, Scale};
 
 /// The version of the format that this program reads.
 const VERSION: u64 = 1;
+
+/// What a lesson can have at its outermost level.
+const KEYS: &[&str] = &[
+    "mha",
+    "title",
+    "summary",
+    "source",
+    "tokens",
+    "kv_tokens",
+    "attention",
+    "inputs",
+    "projections",
+    "layers",
+    "story",
+    "claims",
+    "quiz",
+    "topics",
+    "runs",
+    "course",
+];
 
 /// A lesson file, key by key.
 #[derive(Debug, Clone)]
@@ -90,27 +111,10 @@ pub(super) fn read(value: &Value, reader: &mut Reader) -> Option<File> {
             "`mha lessons show two-heads` prints one to start from",
         );
     }
-    let file = root.section(
-        &[
-            "mha",
-            "title",
-            "summary",
-            "source",
-            "tokens",
-            "kv_tokens",
-            "attention",
-            "inputs",
-            "projections",
-            "layers",
-            "story",
-            "claims",
-            "quiz",
-            "topics",
-            "runs",
-            "course",
-        ],
-        reader,
-    )?;
+    if no_lesson::by_its_keys(value, &root.spot, KEYS, reader).is_some() {
+        return None;
+    }
+    let file = root.section(KEYS, reader)?;
     version(&file, reader);
     course::keep(value, reader)?;
     let text = |key: &str, reader: &mut Reader| file.given(key, reader, Node::text);

@@ -24,6 +24,7 @@ mod guard;
 mod layers;
 mod literal;
 mod masks;
+mod no_lesson;
 mod norm;
 mod packing;
 mod places;
@@ -114,6 +115,9 @@ fn open(path: &Path) -> Result<File, Fault> {
             "name a file, or - for standard input",
         ));
     }
+    if let Some(fault) = no_lesson::by_its_ending(path) {
+        return Err(fault);
+    }
     let file = File::open(path).map_err(|error| cannot_open(path, &error))?;
     arrays::reads(path);
     Ok(file)
@@ -122,7 +126,9 @@ fn open(path: &Path) -> Result<File, Fault> {
 fn cannot_open(path: &Path, error: &std::io::Error) -> Fault {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let names = builtin::all().iter().map(|lesson| lesson.name);
-    let remedy = match reader::near(&stem, names) {
+    let could_be_ours =
+        path.extension().is_none_or(|ending| ["yaml", "yml"].iter().any(|known| ending == *known));
+    let remedy = match reader::near(&stem, names).filter(|_| could_be_ours) {
         Some(near) => format!("did you mean the built-in lesson {near}?"),
         None => arrays::did_you_mean(path),
     };

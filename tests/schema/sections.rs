@@ -2,7 +2,7 @@
 
 /// The place in the schema, and a lesson with a key `zzz` there.
 pub(crate) const SECTIONS: &[(&str, &str)] = &[
-    ("/properties", "zzz: 1"),
+    ("/properties", "zzz: 1\ninputs: {}"),
     ("/properties/inputs/properties", "inputs: {zzz: 1}"),
     ("/$defs/attention/properties", "attention: {zzz: 1}"),
     ("/$defs/projections/properties", "projections: {zzz: 1}"),
