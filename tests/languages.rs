@@ -113,6 +113,8 @@ fn helped(command: &Command) -> BTreeSet<String> {
         match words.rsplit_once("  ") {
             Some((_, purpose)) if line.starts_with("  ") => found.extend([purpose.to_owned()]),
             _ if words.starts_with("mha ") && !words.contains(": ") => {}
+            // A line to copy into a file.
+            _ if line.starts_with("  # ") => {}
             // The name of a variant, alone on its line.
             _ if line.starts_with("  ") && !words.contains(' ') => {}
             _ => found.extend([words.to_owned()]),

@@ -14,7 +14,9 @@ and marks what is wrong, once it knows the schema. Keep the schema beside your l
 
   mha lessons schema --output mha-lesson.schema.json
 
-Then begin a lesson with this line: # yaml-language-server: $schema=mha-lesson.schema.json
+Then begin a lesson with this line:
+
+  # yaml-language-server: $schema=mha-lesson.schema.json
 
 The schema knows the form of a lesson; whether its shapes fit and its claims are true, mha lessons validate tells.")]
 pub(super) struct SchemaArgs {
