@@ -308,6 +308,23 @@ fn the_right_numbers_of_one_head_are_told_from_a_mistake() {
     assert!(!run.out.contains("alone"), "{}", run.out);
 }
 
+/// Two sequences of one token, one of two heads: what is missing is a sequence, and no head's numbers are told.
+#[test]
+fn a_sequence_alone_is_not_taken_for_a_head() {
+    let folder = tempfile::tempdir().unwrap();
+    let projections = "{w_q: identity, w_k: identity, w_v: identity, w_o: identity}";
+    let lesson = format!(
+        "attention: {{num_heads: 2}}\ninputs: {{x: [[[1, 2]], [[3, 4]]]}}\nprojections: {projections}\n"
+    );
+    std::fs::write(folder.path().join("two.yaml"), lesson).unwrap();
+    for mine in ["q: [[3, 4]]\n", "q_heads: [[3]]\n"] {
+        std::fs::write(folder.path().join("mine.yaml"), mine).unwrap();
+        let run = run::run(folder.path(), &["check", "two.yaml", "mine.yaml", "--width", "200"]);
+        assert_eq!(run.status, Some(1), "{}", run.err);
+        assert!(run.out.contains("and it should be 2 × ") && !run.out.contains("alone"), "{}", run.out);
+    }
+}
+
 /// In two-heads the scores of every head are symmetric, so that a softmax down the columns gives the transpose of the
 /// right weights. Whoever made that mistake has not also summed the values over queries, which would need the weights
 /// to be right in another layout.

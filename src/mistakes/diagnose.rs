@@ -12,7 +12,7 @@ use super::difference::{self, Difference, Pair};
 use super::fit::{self, Fit};
 use super::search::{Hypothesis, Search};
 pub use super::verdict::{After, At, Checked, Diagnosis, Explanation, Measured, Partly, Status, Tried};
-use crate::answers::{Answers, Layout};
+use crate::answers::{Answers, Expected, Layout};
 use crate::arrays::is_blank;
 use crate::plan::{Call, Name, Plan, Stack};
 
@@ -243,7 +243,7 @@ fn checked(court: &mut Court<'_>, exhibit: usize, judged: &Judged, scaled: bool,
     let right = court.right.clone();
     let tensor = court.exhibits[exhibit].tensor;
     let expected = Court::expected(&right, tensor.name).map(|(expected, _)| expected);
-    let shape = |expected: crate::answers::Expected| {
+    let shape = |expected: Expected| {
         let leading = expected.batch.into_iter().chain(expected.sheets);
         leading.chain([expected.rows, expected.columns]).collect()
     };
@@ -262,15 +262,20 @@ fn checked(court: &mut Court<'_>, exhibit: usize, judged: &Judged, scaled: bool,
         tolerance,
         shape: tensor.array.shape.clone(),
         expected: expected.map(shape).unwrap_or_default(),
-        one_head: (status == Status::Shape).then(|| one_head(court, exhibit, &values)).flatten(),
+        one_head: match expected {
+            Some(Expected { batch: None, sheets: Some(2..), .. }) if status == Status::Shape => {
+                one_head(court, exhibit, &values)
+            }
+            _ => None,
+        },
         how: judged.how.clone(),
         scaled,
         measured: measured.filter(|_| status != Status::Shape),
     }
 }
 
-/// The head whose right numbers a tensor holds, in a step that has a matrix a head; `None` where it is none of them, or has
-/// another shape than one of them.
+/// The head whose right numbers a tensor holds, in a step of one sequence that has a matrix a head; `None` where it is none of
+/// them, or has another shape than one of them.
 fn one_head(court: &mut Court<'_>, exhibit: usize, values: &[Value]) -> Option<usize> {
     let tolerance = court.strictly(exhibit, values);
     let array = &court.exhibits[exhibit].tensor.array;
@@ -285,7 +290,7 @@ fn one_head(court: &mut Court<'_>, exhibit: usize, values: &[Value]) -> Option<u
                 *theirs == ours || (theirs - ours).abs() <= tolerance
             })
     };
-    (values.len() > 1).then(|| values.iter().position(is_it)).flatten()
+    values.iter().position(is_it)
 }
 
 /// What kind of difference a tensor shows, read in a certain way.
